@@ -36,6 +36,9 @@ func embedded() (*site.Stack, string) {
 	return i.Pointer(), line()
 }
 
+// kept keeps a function from being inlined where it is called.
+var kept func() *site.Stack
+
 // Each case takes a stack inside Ebb and says on which line of the user's.
 func TestSiteIsTheUsersLine(t *testing.T) {
 	cases := map[string]func() (*site.Stack, string){
@@ -57,8 +60,8 @@ func TestSiteIsTheUsersLine(t *testing.T) {
 			return s, at
 		},
 		"closure of an inlined function": func() (*site.Stack, string) {
-			f := fixture.Closure()
-			return f(), line()
+			kept = fixture.Closure()
+			return kept(), line()
 		},
 		"method value": func() (*site.Stack, string) {
 			f := fixture.T{}.Method
