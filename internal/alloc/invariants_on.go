@@ -1,0 +1,5 @@
+//go:build invariants
+
+package alloc
+
+const invariants = true
