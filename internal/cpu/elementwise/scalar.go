@@ -1,0 +1,62 @@
+package elementwise
+
+import (
+	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
+)
+
+// BinaryScalar sets dst to op(a, v), or to op(v, a) if reversed. As in PyTorch
+// v is first converted to a's dtype (0.1 becomes the float32 nearest to it), and
+// a to the power of 0.5, 2, 3, -0.5, -1 or -2 is computed with roots and
+// products. Errors are those of [Binary].
+func BinaryScalar(op BinaryOp, dst, a cpu.Array, v float64, reversed bool) error {
+	if op == Pow && !reversed {
+		if k := powers(v, a.DType); k != nil {
+			run(k, dst, a)
+			return nil
+		}
+	}
+	return binaryScalar(op, dst, a, repeat(v, nil), reversed)
+}
+
+// BinaryScalarInt is [BinaryScalar] for an integer scalar.
+func BinaryScalarInt(op BinaryOp, dst, a cpu.Array, v int64, reversed bool) error {
+	if op == Pow && !reversed {
+		if k := powers(float64(v), a.DType); k != nil {
+			run(k, dst, a)
+			return nil
+		}
+	}
+	return binaryScalar(op, dst, a, repeat(v, nil), reversed)
+}
+
+func binaryScalar(op BinaryOp, dst, a, v cpu.Array, reversed bool) error {
+	var room [8]byte
+	one := cpu.Array{Data: unsafe.Pointer(&room), DType: a.DType}
+	Copy(one, v)
+	one.Shape, one.Strides = a.Shape, make([]int, len(a.Shape))
+	if reversed {
+		return Binary(op, dst, one, a)
+	}
+	return Binary(op, dst, a, one)
+}
+
+// powers is the kernel for a constant exponent, nil if there is no special one.
+func powers(exponent float64, t cpu.DType) kernel {
+	switch exponent {
+	case 0.5:
+		return unaryKernels[t][Sqrt]
+	case 2:
+		return unaryKernels[t][Square]
+	case 3:
+		return unaryKernels[t][cube]
+	case -0.5:
+		return unaryKernels[t][Rsqrt]
+	case -1:
+		return unaryKernels[t][Reciprocal]
+	case -2:
+		return unaryKernels[t][inverseSquare]
+	}
+	return nil
+}
