@@ -163,12 +163,20 @@ func minimum[T number](d, a, b []T) {
 	}
 }
 
-// pair applies a function of package math to every pair of elements.
+// pair applies a function of package math to every pair of elements, as [each] does.
 func pair[T float](f func(x, y float64) float64) func(d, a, b []T) {
 	return func(d, a, b []T) {
-		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			d[i] = T(f(float64(a[i]), float64(b[i])))
+		var left, right [64]float64
+		for len(d) > 0 {
+			n := min(len(d), len(left))
+			x, y := left[:n], right[:n]
+			cast(x, a[:n])
+			cast(y, b[:n])
+			for i, v := range x {
+				x[i] = f(v, y[i])
+			}
+			cast(d[:n], x)
+			d, a, b = d[n:], a[n:], b[n:]
 		}
 	}
 }

@@ -108,7 +108,7 @@ func lerp[T float](w T) kernel {
 			}
 		})
 	}
-	w--
+	w = -(1 - w)
 	return binary(func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		for i := range d {
