@@ -61,11 +61,10 @@ func boxMuller[T Float](dst []T, mean, std float64) {
 		for ; len(dst) > 0; dst = dst[normalBlock:] {
 			for i := range normalBlock / 2 {
 				u1, u2 := 1-dst[i], dst[i+normalBlock/2]
-				log := float32(math.Log(float64(u1)))
-				radius := float32(math.Sqrt(float64(-2 * log)))
-				sin, cos := math.Sincos(float64(2 * math.Pi * u2))
-				dst[i] = fma32(radius*float32(cos), std, mean)
-				dst[i+normalBlock/2] = fma32(radius*float32(sin), std, mean)
+				radius := float32(math.Sqrt(float64(-2 * log32(u1))))
+				sin, cos := sincos32(2 * math.Pi * u2)
+				dst[i] = fma32(radius*cos, std, mean)
+				dst[i+normalBlock/2] = fma32(radius*sin, std, mean)
 			}
 		}
 	case []float64:
@@ -79,4 +78,40 @@ func boxMuller[T Float](dst []T, mean, std float64) {
 			}
 		}
 	}
+}
+
+// log32 returns the natural logarithm of x, a normal positive number, to the last
+// bit of float32 in nearly all cases. With it and sincos32 normals take two thirds
+// of the time that they take with package math.
+func log32(x float32) float32 {
+	// x = m * 2^e with m from sqrt(1/2) to sqrt(2), and
+	// log(m) = 2 atanh(s) = 2 (s + s^3/3 + s^5/5 + ...) with s = (m-1)/(m+1).
+	const sqrtHalf = 0x3fe6a09e667f3bcd
+	bits := math.Float64bits(float64(x)) - sqrtHalf
+	e := float64(int64(bits) >> 52)
+	m := math.Float64frombits(bits&(1<<52-1) + sqrtHalf)
+	s := (m - 1) / (m + 1)
+	z := s * s
+	z2 := z * z
+	series := (1 + z*(1.0/3)) + z2*((1.0/5+z*(1.0/7))+z2*((1.0/9+z*(1.0/11))+z2*(1.0/13)))
+	return float32(e*math.Ln2 + 2*s*series)
+}
+
+// sincos32 returns the sine and cosine of x from 0 to 7, each to the last bit of
+// float32 in nearly all cases.
+func sincos32(x float32) (sin, cos float32) {
+	// x = q * pi/2 + r with r from -pi/4 to pi/4.
+	q := int64(float64(x)*(2/math.Pi) + 0.5)
+	r := float64(x) - float64(q)*(math.Pi/2)
+	z := r * r
+	z2 := z * z
+	s := r * ((1 + z*(-1.0/6)) + z2*((1.0/120+z*(-1.0/5040))+z2*(1.0/362880+z*(-1.0/39916800))))
+	c := (1 + z*(-1.0/2)) + z2*((1.0/24+z*(-1.0/720))+z2*((1.0/40320+z*(-1.0/3628800))+z2*(1.0/479001600)))
+	// Odd quarters swap the two, two of the four change each sign; the quarter is
+	// random, so a branch would be mispredicted half of the time.
+	sb, cb := math.Float64bits(s), math.Float64bits(c)
+	swap := (sb ^ cb) & uint64(-(q & 1))
+	sb ^= swap ^ uint64(q)&2<<62
+	cb ^= swap ^ uint64(q+1)&2<<62
+	return float32(math.Float64frombits(sb)), float32(math.Float64frombits(cb))
 }

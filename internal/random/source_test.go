@@ -194,17 +194,29 @@ func TestFMA32(t *testing.T) {
 		{1 + ulp, -float32(math.Ldexp(1, -24)) * (1 - ulp), 1 + ulp},
 		{float32(math.Ldexp(1, -60)), float32(math.Ldexp(1, -24)), 1 + ulp},
 		{float32(math.Ldexp(1, -60)), -float32(math.Ldexp(1, -24)), -1},
+		// The same among the numbers below 2^-126, which have fewer bits.
+		{float32(math.Ldexp(1, -75)) * (1 + ulp), float32(math.Ldexp(1, -75)) * (1 - ulp), float32(math.Ldexp(1<<22+1, -149))},
 		{0, 0, 0}, {3, -1, 3}, {math.MaxFloat32, 1, math.MaxFloat32},
 	} {
 		if got, want := fma32(c[0], c[1], c[2]), exact(c[0], c[1], c[2]); got != want {
 			t.Errorf("fma32%v = %v, want %v", c, got, want)
 		}
 	}
-	// Close to ties: the low half of the product is 1000...0 and one bit far below.
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.Float32Range(-2, 2)
 		x, y, z := unit.Draw(t, "x"), unit.Draw(t, "y"), unit.Draw(t, "z")
 		y = float32(math.Ldexp(float64(y), -rapid.IntRange(0, 40).Draw(t, "shift")))
+		if got, want := fma32(x, y, z), exact(x, y, z); got != want {
+			t.Fatalf("%v * %v + %v = %v, want %v", x, y, z, got, want)
+		}
+	})
+	// Ties but for a bit that float64 loses, with results of every size and down to
+	// the smallest: z*(1 + k*ulp + half an ulp) and a bit more or less.
+	rapid.Check(t, func(t *rapid.T) {
+		x := float32(1 + float64(rapid.IntRange(-1<<23, 1<<23).Draw(t, "x"))*math.Ldexp(1, -23))
+		y := float32(rapid.IntRange(-1<<23, 1<<23).Draw(t, "y")) * float32(math.Ldexp(1, -23-rapid.IntRange(0, 140).Draw(t, "shift")))
+		p := float64(x) * float64(y)
+		z := float32(p*math.Ldexp(1, rapid.IntRange(20, 32).Draw(t, "apart"))) + float32(p)
 		if got, want := fma32(x, y, z), exact(x, y, z); got != want {
 			t.Fatalf("%v * %v + %v = %v, want %v", x, y, z, got, want)
 		}

@@ -45,23 +45,30 @@ func (s *Source) float64() float64 {
 
 // fma32 returns x*y + z, rounded once, on every processor.
 func fma32(x, y, z float32) float32 {
-	// The product is exact in float64, the sum may not be. If it is rounded, then
-	// to odd, which the second rounding cannot take for a tie.
+	// The product is exact in float64; the sum may be rounded. Rounding it again to
+	// float32 goes wrong only if the sum is half way between two float32 and was
+	// not before: for normal numbers, if the bits that go are 1000...0.
 	p, q := float64(x)*float64(y), float64(z)
 	sum := p + q
-	r := sum - p
-	lost := (p - (sum - r)) + (q - r)
-	if lost > 0 || lost < 0 {
-		if bits := math.Float64bits(sum); bits&1 == 0 {
-			if (lost > 0) == (sum > 0) {
-				bits++
-			} else {
-				bits--
-			}
-			sum = math.Float64frombits(bits)
-		}
+	if math.Float64bits(sum)<<35 == 1<<63 || math.Abs(sum) < 0x1p-126 {
+		return float32(toOdd(sum, p, q))
 	}
 	return float32(sum)
+}
+
+// toOdd returns p + q rounded to odd: sum, unless that is rounded and even.
+// Nothing so rounded is half way between two numbers of fewer bits.
+func toOdd(sum, p, q float64) float64 {
+	r := sum - p
+	lost := (p - (sum - r)) + (q - r) // exact
+	bits := math.Float64bits(sum)
+	switch {
+	case lost == 0 || bits&1 == 1:
+		return sum
+	case (lost > 0) == (sum > 0):
+		return math.Float64frombits(bits + 1)
+	}
+	return math.Float64frombits(bits - 1)
 }
 
 // Bernoulli fills dst with ones and zeros, one with probability p in [0, 1], as
