@@ -3,6 +3,7 @@ package alloc
 import (
 	"cmp"
 	"errors"
+	"math/bits"
 	"slices"
 )
 
@@ -19,8 +20,12 @@ const (
 	minSmallSegment = 256 << 10
 	maxSmallSegment = 16 << 20
 
+	// cacheSlack is cached in any case, so that small programs do not map and unmap
+	// in turns; see bound.
+	cacheSlack = 4 << 20
+
 	// minHuge is the size from which a large segment gets huge pages.
-	minHuge = 4 << 20
+	minHuge = 2 << 20
 )
 
 // planner decides where blocks lie. It never touches the memory it plans, so it
@@ -141,10 +146,7 @@ func (p *planner) grow(size uint64) (*Block, error) {
 		return nil, ErrClosed
 	}
 	need := roundUp(size, pageSize)
-	want := need
-	if size < largeRequest {
-		want = p.smallSegment(size)
-	}
+	want := p.segmentSize(size)
 	p.bound(size, want)
 
 	var cause error = errLimit
@@ -177,20 +179,26 @@ func (p *planner) grow(size uint64) (*Block, error) {
 	return nil, cause
 }
 
-// smallSegment returns the size of the segment to map for a small request: a
-// whole number of such requests, because they come in series.
-func (p *planner) smallSegment(size uint64) uint64 {
-	want := min(max(p.smallMapped/8, minSmallSegment), maxSmallSegment)
-	return roundUp((want+size-1)/size*size, pageSize)
+// segmentSize returns the size of the segment to map for a request. One for small
+// requests is a whole number of the first, because they come in series. One for a
+// large request is a sixteenth larger at most: a list that grows, or a batch a
+// little longer than the last, can then use its place again.
+func (p *planner) segmentSize(size uint64) uint64 {
+	if size < largeRequest {
+		want := min(max(p.smallMapped/8, minSmallSegment), maxSmallSegment)
+		return roundUp((want+size-1)/size*size, pageSize)
+	}
+	grain := uint64(1) << (bits.Len64(size) - 5)
+	return roundUp(size, max(grain, pageSize))
 }
 
 // bound keeps the cache in proportion before want bytes are mapped for a request:
-// where mapped bytes would pass one and a half times the most ever needed at
-// once, free segments go first. Without it, a program whose sizes never come
+// where mapped bytes would pass the most ever needed at once by more than a
+// quarter, free segments go first. Without it, a program whose sizes never come
 // again would keep a segment for each.
 func (p *planner) bound(size, want uint64) {
 	most := max(p.most, p.mapped-p.holes+size)
-	if allowed := most + most/2; p.mapped+want > allowed {
+	if allowed := most + most/4 + cacheSlack; p.mapped+want > allowed {
 		p.trim(p.mapped + want - allowed)
 	}
 }

@@ -246,6 +246,86 @@ func TestLastResort(t *testing.T) {
 	}
 }
 
+// A large request takes a hole that small ones left, when nothing can be mapped.
+func TestLastResortLarge(t *testing.T) {
+	p, f := newFake(t)
+	var small []*Block
+	for p.smallMapped < 64<<20 { // segments of several MiB by then
+		b, err := p.alloc(64 << 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		small = append(small, b)
+	}
+	last := small[len(small)-1]
+	for _, b := range small {
+		if b.segment == last.segment && b != last {
+			p.free(b)
+		}
+	}
+	f.capacity = f.mapped // the system refuses more
+	b, err := p.alloc(2 << 20)
+	if err != nil || b.segment != last.segment || p.retries != 1 {
+		t.Fatalf("%v: the hole of %d was not used", err, p.largestHole())
+	}
+	if err := audit(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The cache makes way for a request that passes the limit, or what the system
+// has, by one page.
+func TestCacheMakesWay(t *testing.T) {
+	for _, limited := range []bool{true, false} {
+		p, f := newFake(t)
+		keep, _ := p.alloc(32 << 20)
+		cached, _ := p.alloc(3 << 20)
+		p.free(cached)
+		if limited {
+			f.limit = f.mapped + 4<<20
+			p.setLimit(f.limit)
+		} else {
+			f.capacity = f.mapped + 4<<20
+		}
+		b, err := p.alloc(request(4<<20 + pageSize))
+		if err != nil || p.retries != 1 || len(p.segments) != 2 {
+			t.Fatalf("limited %v: %v with %d retries, %d segments", limited, err, p.retries, len(p.segments))
+		}
+		p.free(b)
+		p.free(keep)
+		if err := audit(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The largest of several holes that are nearly equal.
+func TestLargestOfOneClass(t *testing.T) {
+	p, _ := newFake(t)
+	whole, _ := p.alloc(64 << 20)
+	p.free(whole)
+	var holes []*Block
+	for i := range 8 {
+		b, _ := p.alloc(4<<20 + uint64(i)*pageSize)
+		if _, err := p.alloc(1 << 20); err != nil { // keeps them apart
+			t.Fatal(err)
+		}
+		holes = append(holes, b)
+	}
+	if _, err := p.alloc(request(p.largestHole())); err != nil || len(p.segments) != 1 {
+		t.Fatalf("%v; one full segment expected, there are %d", err, len(p.segments))
+	}
+	for _, i := range []int{3, 7, 0, 5, 1, 6, 2, 4} {
+		p.free(holes[i])
+	}
+	if got := p.largestHole(); got != footprint(4<<20+7*pageSize) {
+		t.Fatalf("largest hole %d", got)
+	}
+	if err := audit(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // p#134332, p#95823: twice the requested bytes held, and still held after use.
 func TestStagingBuffers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
