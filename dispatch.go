@@ -1,0 +1,476 @@
+package ebb
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/site"
+)
+
+// opdef is an operation: what the dispatcher needs to run it, to differentiate
+// it and to run it again.
+type opdef struct {
+	name string // PyTorch's name
+
+	// kernel computes the results on the processor, from c.src, c.attrs and
+	// c.dst alone, so that running it again gives the same bits. An error
+	// means that the data are wrong (an index out of range); results are then
+	// discarded. In-place operations must check before they write.
+	kernel func(c *call) *Error
+
+	// save is called when a graph is recorded, before the kernel, and says
+	// with c.saveIn, c.saveOut and c.hidden what the gradient needs.
+	save func(c *call)
+
+	// grad computes the gradients of the inputs that need one. Nil with a
+	// floating-point result is a missing gradient: an error in Backward.
+	grad func(b *backward)
+
+	// update marks an optimizer's in-place operations, which change leaves
+	// and never record.
+	update bool
+
+	// constant marks operations whose result has no gradient by its nature
+	// (comparisons, argmax, a fill).
+	constant bool
+}
+
+// call is one application of an operation, from the check of its operands to
+// the results. The dispatcher recycles calls; nothing keeps one.
+type call struct {
+	op      *opdef
+	attrs   any       // what the kernel needs beside its operands
+	in      []*Tensor // operands
+	into    *owner    // creation only: where the results go, whatever the operands
+	kind    Kind      // of the results; 0: their owner's
+	inplace bool      // the result is in[0] itself
+	work    int       // bytes of scratch space the kernel needs
+	out     []*fresh  // results; the last hidden ones only the graph may keep
+
+	// Set by the dispatcher.
+	core       *core
+	target     *owner // where results land; nil: in-place on stores alone
+	handle     Owner
+	grad       bool       // a graph is recorded
+	needs      []bool     // which operands need a gradient
+	held       []*storage // the leases: operands, results, scratch space
+	scratch    *storage
+	nhidden    int
+	saved      []saved
+	site       *site.Stack
+	prev, next *call
+}
+
+// callList is the doubly linked list of the calls that run now.
+type callList struct {
+	first *call
+	n     int
+}
+
+func (l *callList) push(c *call) {
+	c.prev, c.next = nil, l.first
+	if l.first != nil {
+		l.first.prev = c
+	}
+	l.first = c
+	l.n++
+}
+
+func (l *callList) remove(c *call) {
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		l.first = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	c.prev, c.next = nil, nil
+	l.n--
+}
+
+var calls = sync.Pool{New: func() any { return &call{} }}
+
+// newCall starts a call of op on in.
+func newCall(op *opdef, attrs any, in ...*Tensor) *call {
+	c := calls.Get().(*call)
+	c.op, c.attrs = op, attrs
+	c.in = append(c.in[:0], in...)
+	for _, x := range in {
+		if x == nil {
+			throw(ErrValue, op.name, in, "an operand is nil")
+		}
+	}
+	if len(in) > 0 {
+		c.core = in[0].rec.core
+	}
+	return c
+}
+
+// recycle gives c back to the pool.
+func (c *call) recycle() {
+	clear(c.in)
+	clear(c.out)
+	clear(c.held)
+	clear(c.saved)
+	*c = call{in: c.in[:0], out: c.out[:0], held: c.held[:0], needs: c.needs[:0], saved: c.saved[:0]}
+	calls.Put(c)
+}
+
+// result adds a result of the given type and shape, which were checked.
+func (c *call) result(dtype DType, shape []int) *call {
+	c.out = append(c.out, newFresh(c.core, dtype, shape))
+	return c
+}
+
+// hidden adds a result that only the graph keeps, and saves it. For op.save.
+func (c *call) hidden(dtype DType, shape []int) {
+	c.result(dtype, shape)
+	c.nhidden++
+	c.saveOut(c.results() - 1)
+}
+
+// saveIn keeps operand i for the gradient. For op.save.
+func (c *call) saveIn(i int) { c.saved = append(c.saved, saved{slot: i, layout: c.in[i].layout}) }
+
+// saveOut keeps result i for the gradient. For op.save.
+func (c *call) saveOut(i int) {
+	if f := c.fresh(i); f != nil {
+		c.saved = append(c.saved, saved{slot: ^i, layout: f.t.layout})
+	} else {
+		c.saved = append(c.saved, saved{slot: ^i, layout: c.in[0].layout})
+	}
+}
+
+// fresh returns result i, or nil for the operand of an in-place operation,
+// which is its result 0.
+func (c *call) fresh(i int) *fresh {
+	if c.inplace {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return c.out[i]
+}
+
+// results returns how many results there are, hidden ones included.
+func (c *call) results() int {
+	if c.inplace {
+		return len(c.out) + 1
+	}
+	return len(c.out)
+}
+
+// src returns operand i as kernels see it.
+func (c *call) src(i int) cpu.Array { return c.in[i].array(c.held[i].blk.Pointer()) }
+
+// dst returns result i as kernels see it.
+func (c *call) dst(i int) cpu.Array {
+	if f := c.fresh(i); f != nil {
+		return f.t.array(f.st.blk.Pointer())
+	}
+	return c.src(0)
+}
+
+// workspace returns the scratch space.
+func (c *call) workspace() unsafe.Pointer {
+	if c.scratch == nil {
+		return nil
+	}
+	return c.scratch.blk.Pointer()
+}
+
+func (c *call) module() string {
+	if c.target != nil {
+		return c.target.module
+	}
+	return ""
+}
+
+// do runs the call and returns its first visible result (for an in-place
+// call, the operand). It panics with an *Error.
+func (c *call) do() *Tensor {
+	c.run()
+	defer c.recycle()
+	if c.inplace {
+		return c.in[0]
+	}
+	return &c.out[0].t
+}
+
+// doAll is do for several results.
+func (c *call) doAll() []*Tensor {
+	c.run()
+	defer c.recycle()
+	ts := make([]*Tensor, len(c.out)-c.nhidden)
+	for i := range ts {
+		ts[i] = &c.out[i].t
+	}
+	return ts
+}
+
+// run is the way of every operation: begin, kernel, end.
+func (c *call) run() {
+	c.site = site.Here(2)
+	if e := c.begin(); e != nil {
+		c.fail(e)
+	}
+	running := true
+	defer func() {
+		if running { // the kernel panicked: an error of Ebb's own
+			c.core.mu.Lock()
+			c.giveUp()
+			c.core.mu.Unlock()
+		}
+	}()
+	e := c.op.kernel(c)
+	running = false
+	if e = c.end(e); e != nil {
+		c.fail(e)
+	}
+}
+
+// fail panics with e, completed by what the call knows.
+func (c *call) fail(e *Error) {
+	e.Site, e.core = Site{c.site}, c.core
+	if e.Op == "" {
+		e.Op = c.op.name
+	}
+	if e.Module == "" {
+		e.Module = c.module()
+	}
+	if e.Shapes == nil {
+		for _, x := range c.in {
+			e.Shapes = append(e.Shapes, append([]int{}, x.shape...))
+			e.DTypes = append(e.DTypes, x.dtype)
+		}
+	}
+	panic(e)
+}
+
+// begin checks the operands, finds where results land, takes leases and
+// allocates. On error nothing is held.
+func (c *call) begin() *Error {
+	co := c.core
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	if e := c.resolve(); e != nil {
+		return e
+	}
+	c.needs = c.needs[:0]
+	anyNeeds := false
+	for _, x := range c.in {
+		need := x.meta.carriesGraph()
+		c.needs = append(c.needs, need)
+		anyNeeds = anyNeeds || need
+	}
+	c.grad = anyNeeds && !c.op.constant && !c.op.update && c.into == nil && !(c.target != nil && c.target.noGrad)
+	if c.inplace {
+		if e := c.checkInPlace(); e != nil {
+			return e
+		}
+	}
+	if c.grad && c.op.save != nil {
+		c.op.save(c)
+	}
+	for _, x := range c.in {
+		x.rec.st.refs++
+		c.held = append(c.held, x.rec.st)
+	}
+	for i := range c.saved {
+		if s := &c.saved[i]; s.slot >= 0 {
+			s.version = c.held[s.slot].version
+		}
+	}
+	kind := c.kind
+	if kind == 0 && c.target != nil {
+		kind = c.target.kind
+	}
+	for _, f := range c.out {
+		f.st.kind = kind
+		f.st.module = c.module()
+		f.rec.allocated = c.site
+		if e := co.newStorage(&f.st, c); e != nil {
+			c.drop()
+			return e
+		}
+		f.rec.st = &f.st
+		c.held = append(c.held, &f.st)
+	}
+	if c.work > 0 {
+		c.scratch = &storage{bytes: int64(c.work), kind: Workspace, dtype: Uint8, shape: []int{c.work}, module: c.module()}
+		if e := co.newStorage(c.scratch, c); e != nil {
+			c.scratch = nil
+			c.drop()
+			return e
+		}
+		c.held = append(c.held, c.scratch)
+	}
+	co.inflight.push(c)
+	return nil
+}
+
+// resolve checks that every operand lives and belongs to one runtime, and
+// finds the owner of the results: the youngest scope among the operands'.
+func (c *call) resolve() *Error {
+	if c.core.closed {
+		return c.core.closedError(c.op.name)
+	}
+	c.target = c.into
+	for _, x := range c.in {
+		if x.rec.core != c.core {
+			return mixedRuntimes(c.op.name, c.core)
+		}
+		if x.rec.st == nil {
+			return x.releasedError(c.op.name)
+		}
+		x.refresh()
+		if c.into != nil {
+			continue
+		}
+		if s := x.scope(); s != nil && (c.target == nil || s.o.seq > c.target.seq) {
+			c.handle, c.target = s, s.o
+		}
+	}
+	switch {
+	case c.target == nil && !c.inplace:
+		return &Error{Kind: ErrNoScope, Given: "every operand lies in a store, so the result has no scope to land in",
+			Advice: "direct one operand into a scope: x.In(scope)"}
+	case c.target != nil && c.target.closed:
+		return c.target.closedError(c.op.name)
+	}
+	return nil
+}
+
+// end gives back the leases. Without an error the results enter their owner
+// and the graph.
+func (c *call) end(failed *Error) *Error {
+	co := c.core
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	if failed == nil && c.target != nil && c.target.closed {
+		failed = c.target.closedError(c.op.name)
+		failed.Given += ": it was closed while the operation ran"
+	}
+	if failed == nil && c.inplace && c.in[0].rec.st == nil {
+		failed = c.in[0].releasedError(c.op.name)
+	}
+	if failed != nil {
+		c.giveUp()
+		return failed
+	}
+	if c.inplace {
+		st := c.held[0]
+		st.version++
+		st.modified = c.site
+	}
+	var n *node
+	if c.grad {
+		n = c.newNode()
+		if c.inplace {
+			c.in[0].setNode(n)
+		}
+	}
+	for i, f := range c.out[:len(c.out)-c.nhidden] {
+		f.st.refs++
+		f.t.own = c.handle
+		co.enter(&f.rec, c.target)
+		if n != nil && f.t.dtype.IsFloat() {
+			f.meta.node, f.meta.out = n, i
+			f.rec.node = n
+			co.keepNode(n)
+		}
+	}
+	if n != nil && n.refs == 0 {
+		co.dropSaved(n) // no result has a gradient
+	}
+	c.giveUp()
+	return nil
+}
+
+// giveUp returns the leases and unlists the call. The caller holds mu.
+func (c *call) giveUp() {
+	c.core.inflight.remove(c)
+	c.drop()
+	if c.core.closed && c.core.inflight.first == nil {
+		// Close gave up waiting for this call; its memory goes now.
+		_ = c.core.alloc.Close()
+	}
+}
+
+// drop returns the leases. Results that did not enter an owner are freed.
+func (c *call) drop() {
+	for _, st := range c.held {
+		c.core.dropStorage(st)
+	}
+	for _, f := range c.out {
+		if f.rec.owner == nil {
+			f.rec.st = nil
+		}
+	}
+	clear(c.held)
+	c.held = c.held[:0]
+}
+
+// checkInPlace applies the rules of in-place operations: gradients must not
+// stop silently, and no graph may outlive its scope.
+func (c *call) checkInPlace() *Error {
+	x := c.in[0]
+	if recording := !(c.target != nil && c.target.noGrad); recording && !c.op.update {
+		switch {
+		case x.meta.requiresGrad:
+			return &Error{Kind: ErrGraph, Given: "a leaf that requires a gradient was to be changed in place",
+				Advice: "change it in a NoGrad scope: x.In(s) with a scope of rt.Run(ebb.NoGrad, ...)"}
+		case x.rec.base != x.meta && !x.meta.detached && x.rec.base.requiresGrad:
+			return &Error{Kind: ErrGraph, Given: "a view of a leaf that requires a gradient was to be changed in place",
+				Advice: "change it in a NoGrad scope: x.In(s) with a scope of rt.Run(ebb.NoGrad, ...)"}
+		case c.grad && x.meta.detached:
+			return &Error{Kind: ErrGraph, Given: "a detached tensor was to be changed in place by an operand that carries a graph",
+				Advice: "Clone it first"}
+		}
+	}
+	if c.grad && x.rec.owner != c.target {
+		where := "store"
+		if x.rec.owner == nil || !x.rec.owner.store {
+			where = "older scope"
+		}
+		return &Error{Kind: ErrOutward, Given: fmt.Sprintf("an operand carries a graph that a tensor of a %s would keep beyond its scope", where),
+			Advice: "detach it: total.Add_(loss.Detach())"}
+	}
+	for i := range x.shape {
+		if x.strides[i] == 0 && x.shape[i] > 1 {
+			return &Error{Kind: ErrValue, Given: "the tensor was expanded: several of its elements are one number in memory",
+				Advice: "Clone it first"}
+		}
+	}
+	return nil
+}
+
+// view makes a view of x as operation op: it shares x's record and adds
+// nothing to a scope.
+func view(op *opdef, attrs any, x *Tensor, shape, strides []int, offset int) *Tensor {
+	v := x.view(shape, strides, offset)
+	co := x.rec.core
+	co.mu.Lock()
+	if x.rec.st == nil {
+		e := x.releasedError(op.name)
+		co.mu.Unlock()
+		e.Site = Site{site.Here(2)}
+		panic(e)
+	}
+	defer co.mu.Unlock()
+	x.refresh()
+	v.meta.graphs = x.rec.graphs
+	v.meta.detached = x.meta.detached
+	s := x.scope()
+	switch {
+	case s != nil && s.o.noGrad:
+		v.meta.detached = true
+	case x.meta.carriesGraph():
+		v.meta.node = x.viewNode(op, attrs, v.layout)
+	}
+	return v
+}

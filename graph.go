@@ -1,0 +1,245 @@
+package ebb
+
+import (
+	"github.com/ebb-ml/ebb/internal/site"
+)
+
+// node is one operation in the graph, made when a result needs a gradient. It
+// points to the nodes its operands came from, and holds the memory the
+// gradient needs.
+//
+// Nodes are counted like storages: by the records of their results and by the
+// nodes that point to them. A node that nobody counts drops what it saved. A
+// view's node holds no memory and no record counts it; it counts those before
+// it only while somebody counts it. A leaf's node (leaf != nil) lives with the
+// leaf and is not counted. All fields are guarded by core.mu.
+type node struct {
+	core   *core
+	op     *opdef
+	attrs  any
+	seq    uint64   // order of making; nodes point to smaller ones only
+	edges  []edge   // by operand; the zero edge needs no gradient
+	inputs []layout // by operand
+	outs   []layout // by result
+	saved  []saved
+	refs   int32
+	view   bool
+	leaf   *Tensor // without owner handles
+	module string
+	site   *site.Stack
+	hooks  []*hook
+	retain []retained // results that keep their gradient
+
+	consumed *site.Stack // the Backward that dropped what was saved
+
+	// Set while a Backward runs over the node.
+	run    *engine
+	needed bool
+	waits  int       // leaf: deliveries to come
+	got    []*Tensor // by result: the gradient so far
+}
+
+// edge points to a result of a node.
+type edge struct {
+	node *node
+	out  int
+}
+
+// saved is an operand or result that the gradient needs: its memory and
+// layout, never a tensor.
+type saved struct {
+	slot    int // operand i, or ^i for result i
+	layout  layout
+	version uint32
+	rec     *record
+}
+
+// retained is a result that keeps its gradient.
+type retained struct {
+	out int
+	x   *Tensor
+}
+
+func (co *core) nextSeq() uint64 {
+	co.seq++
+	return co.seq
+}
+
+// newNode makes the node of a call that just ended. The caller holds mu.
+func (c *call) newNode() *node {
+	co := c.core
+	n := &node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site}
+	n.edges = make([]edge, len(c.in))
+	n.inputs = make([]layout, len(c.in))
+	for i, x := range c.in {
+		n.inputs[i] = x.layout
+		if c.needs[i] {
+			n.edges[i] = x.edge()
+		}
+	}
+	n.outs = make([]layout, c.results())
+	for i := range n.outs {
+		if f := c.fresh(i); f != nil {
+			n.outs[i] = f.t.layout
+		} else {
+			n.outs[i] = c.in[0].layout
+		}
+	}
+	n.seq = co.nextSeq()
+	if len(c.saved) > 0 {
+		n.saved = append([]saved{}, c.saved...)
+	}
+	for i := range n.saved {
+		s := &n.saved[i]
+		st := c.held[0]
+		if s.slot >= 0 {
+			st = c.held[s.slot]
+		} else if f := c.fresh(^s.slot); f != nil {
+			st = &f.st
+		}
+		if s.slot < 0 {
+			s.version = st.version
+		}
+		st.refs++
+		s.rec = &record{core: co, st: st, allocated: st.site}
+	}
+	return n
+}
+
+// edge returns what x's gradient goes to. The caller holds mu.
+func (x *Tensor) edge() edge {
+	if x.meta.requiresGrad {
+		return edge{x.leafNode(), 0}
+	}
+	return edge{x.meta.node, x.meta.out}
+}
+
+// leafNode returns the node that collects x's gradient. The caller holds mu.
+func (x *Tensor) leafNode() *node {
+	m := x.meta
+	if m.leaf == nil {
+		co := x.rec.core
+		m.leaf = &node{core: co, op: opAccumulate, seq: co.nextSeq(), outs: []layout{x.layout}}
+		m.leaf.leaf = &Tensor{layout: x.layout, rec: x.rec, meta: m}
+	}
+	return m.leaf
+}
+
+var opAccumulate = &opdef{name: "accumulate_grad"}
+
+// viewNode makes the node of a view of x. The caller holds mu.
+func (x *Tensor) viewNode(op *opdef, attrs any, l layout) *node {
+	n := &node{core: x.rec.core, op: op, attrs: attrs, view: true, outs: []layout{l}, inputs: []layout{x.layout}, edges: []edge{x.edge()}}
+	n.seq = x.rec.core.nextSeq()
+	return n
+}
+
+// refresh re-derives the graph of a view whose base was changed in place with
+// a graph since the view was made. The caller holds mu.
+func (x *Tensor) refresh() {
+	m, r := x.meta, x.rec
+	if m.graphs == r.graphs || m == r.base || m.detached || r.base == nil {
+		return
+	}
+	m.graphs = r.graphs
+	m.node, m.out = nil, 0
+	if r.base.carriesGraph() {
+		base := x.base()
+		m.node = base.viewNode(opAsStrided, x.within(base), x.layout)
+	}
+}
+
+// base returns the tensor that x's record was made with. The caller holds mu.
+func (x *Tensor) base() *Tensor {
+	return &Tensor{layout: *x.rec.layout, rec: x.rec, meta: x.rec.base}
+}
+
+// within returns x's layout as it lies in base, whose elements it is part of.
+func (x *Tensor) within(base *Tensor) layout {
+	l := x.layout
+	l.offset -= base.offset
+	return l
+}
+
+// setNode makes n, an in-place operation, what x came from. If x is a view,
+// what its base came from changes as well: a copy of the base with x's part
+// replaced. The caller holds mu.
+func (x *Tensor) setNode(n *node) {
+	co, r, m := x.rec.core, x.rec, x.meta
+	r.graphs++
+	last := n
+	if m == r.base {
+		m.node, m.out = n, 0
+	} else {
+		base := x.base()
+		last = &node{core: co, op: opCopySlices, attrs: x.within(base), outs: []layout{base.layout}, inputs: []layout{base.layout, x.layout},
+			edges: []edge{{}, {n, 0}}, module: n.module, site: n.site}
+		if r.base.carriesGraph() {
+			last.edges[0] = base.edge()
+		}
+		last.seq = co.nextSeq()
+		r.base.node, r.base.out = last, 0
+		m.node, m.out = base.viewNode(opAsStrided, x.within(base), x.layout), 0
+	}
+	m.graphs, r.base.graphs = r.graphs, r.graphs
+	co.keepNode(last)
+	if r.node != nil {
+		co.dropNode(r.node)
+	}
+	r.node = last
+}
+
+// keepNode adds a count to n. The caller holds mu.
+func (co *core) keepNode(n *node) {
+	for n != nil && n.leaf == nil {
+		n.refs++
+		if n.refs > 1 {
+			return
+		}
+		if !n.view {
+			co.nodes++
+		}
+		// The first count keeps the nodes before it.
+		var next *node
+		for i, e := range n.edges {
+			if i == 0 {
+				next = e.node
+			} else if e.node != nil {
+				co.keepNode(e.node)
+			}
+		}
+		n = next
+	}
+}
+
+// dropNode takes a count from n. Nodes nobody counts drop what they saved,
+// and their count of the nodes before them. The caller holds mu.
+func (co *core) dropNode(n *node) {
+	work := []*node{n}
+	for len(work) > 0 {
+		n, work = work[len(work)-1], work[:len(work)-1]
+		if n == nil || n.leaf != nil {
+			continue
+		}
+		n.refs--
+		if n.refs > 0 {
+			continue
+		}
+		co.dropSaved(n)
+		for _, e := range n.edges {
+			work = append(work, e.node)
+		}
+		if !n.view {
+			co.nodes--
+			n.edges, n.hooks, n.retain = nil, nil, nil
+		}
+	}
+}
+
+// dropSaved gives back the memory n saved. The caller holds mu.
+func (co *core) dropSaved(n *node) {
+	for i := range n.saved {
+		co.release(n.saved[i].rec, nil)
+	}
+	n.saved = nil
+}

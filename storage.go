@@ -1,0 +1,175 @@
+package ebb
+
+import (
+	"errors"
+
+	"github.com/ebb-ml/ebb/internal/alloc"
+	"github.com/ebb-ml/ebb/internal/site"
+)
+
+// storage is one block of memory off the Go heap. It is freed when the last
+// of those who count it is gone: records in owners, saved tensors of graph
+// nodes, and calls that run on it (leases). All fields are guarded by
+// core.mu, except that a lease's holder may read blk.
+type storage struct {
+	blk      *alloc.Block
+	bytes    int64 // asked for
+	refs     int32
+	kind     Kind
+	dtype    DType
+	version  uint32      // in-place operations so far
+	modified *site.Stack // the last of them
+	site     *site.Stack // where it was allocated
+	op       string
+	module   string
+	shape    []int
+}
+
+// record is a storage's entry in one owner. Tensors hold records, never
+// storage: a released record has none, and says where it was released. A
+// record outside every owner belongs to a graph node (a saved tensor).
+type record struct {
+	core       *core
+	st         *storage // nil once released
+	owner      *owner   // nil once released, and for saved tensors
+	prev, next *record
+	node       *node   // the graph node the data come from; counted
+	base       *meta   // the gradient state of the tensor that views look at
+	layout     *layout // that tensor's layout
+	graphs     uint32  // in-place operations that changed the graph; older views are re-derived
+	given      int32   // gradients on their way during Backward
+	allocated  *site.Stack
+	released   *site.Stack
+}
+
+// newStorage allocates for a call. The caller holds core.mu.
+func (co *core) newStorage(st *storage, c *call) *Error {
+	if co.closed {
+		return co.closedError(c.op.name)
+	}
+	blk, err := co.alloc.Alloc(int(st.bytes))
+	if err != nil {
+		return co.outOfMemory(st, c, err)
+	}
+	st.blk, st.refs, st.site, st.op = blk, 1, c.site, c.op.name
+	co.live.add(st.bytes)
+	co.byKind[st.kind].add(st.bytes)
+	return nil
+}
+
+// dropStorage gives back one count of st. The caller holds core.mu.
+func (co *core) dropStorage(st *storage) {
+	st.refs--
+	if st.refs > 0 {
+		return
+	}
+	if st.refs < 0 {
+		panic("ebb: internal error: storage released twice")
+	}
+	co.live.sub(st.bytes)
+	co.byKind[st.kind].sub(st.bytes)
+	co.alloc.Free(st.blk)
+	st.blk = nil
+}
+
+// setKind moves st's bytes to another kind. The caller holds core.mu.
+func (co *core) setKind(st *storage, k Kind) {
+	if st.kind == k {
+		return
+	}
+	co.byKind[st.kind].sub(st.bytes)
+	co.byKind[k].add(st.bytes)
+	st.kind = k
+}
+
+// release ends a record's life at a site. The caller holds core.mu.
+func (co *core) release(r *record, at *site.Stack) {
+	if r.st == nil {
+		return
+	}
+	if r.owner != nil {
+		r.owner.records.remove(r)
+		r.owner = nil
+		co.records--
+	}
+	st, n := r.st, r.node
+	r.st, r.node, r.released = nil, nil, at
+	co.dropStorage(st)
+	if n != nil {
+		co.dropNode(n)
+	}
+}
+
+// enter puts a record into an owner. The caller holds core.mu.
+func (co *core) enter(r *record, o *owner) {
+	r.owner = o
+	o.records.push(r)
+	co.records++
+}
+
+// transfer moves a live record, graph and all, into another owner. The
+// caller holds core.mu.
+func (co *core) transfer(r *record, o *owner) {
+	r.owner.records.remove(r)
+	r.owner = o
+	o.records.push(r)
+}
+
+// recordList is a doubly linked list through records, oldest first.
+type recordList struct{ first, last *record }
+
+func (l *recordList) push(r *record) {
+	r.prev, r.next = l.last, nil
+	if l.last != nil {
+		l.last.next = r
+	} else {
+		l.first = r
+	}
+	l.last = r
+}
+
+func (l *recordList) remove(r *record) {
+	if r.prev != nil {
+		r.prev.next = r.next
+	} else {
+		l.first = r.next
+	}
+	if r.next != nil {
+		r.next.prev = r.prev
+	} else {
+		l.last = r.prev
+	}
+	r.prev, r.next = nil, nil
+}
+
+// outOfMemory describes a failed allocation. The caller holds core.mu.
+func (co *core) outOfMemory(st *storage, c *call, err error) *Error {
+	m := &OutOfMemory{Asked: st.bytes, Rounded: st.bytes, DType: st.dtype, Shape: append([]int{}, st.shape...), ByKind: map[Kind]int64{}}
+	s := co.alloc.Stats()
+	m.Mapped, m.Free, m.LargestHole, m.Limit, m.Live = s.Mapped, s.Free, s.LargestHole, co.limit, co.live.Current
+	var oom *alloc.OutOfMemoryError
+	if errors.As(err, &oom) {
+		m.Rounded = oom.Rounded
+	}
+	if co.limit > 0 {
+		m.Fits = max(m.LargestHole, co.limit-m.Mapped)
+	}
+	for _, k := range Kinds {
+		m.ByKind[k] = co.byKind[k].Current
+	}
+	m.Holders = holders(co.holdings(), 5)
+	e := &Error{Kind: ErrOutOfMemory, Op: c.op.name, Module: c.module(), Given: "out of memory", Site: Site{c.site}, Memory: m, Err: err, core: co}
+	for _, x := range c.in {
+		e.Shapes = append(e.Shapes, append([]int{}, x.shape...))
+		e.DTypes = append(e.DTypes, x.dtype)
+	}
+	switch {
+	case m.ByKind[Activation] > m.Live/2:
+		e.Advice = "most of it is activations: make the batch smaller, or build the model from Sequential, Chain and Call, which free what a layer handed over"
+	case co.limit > 0:
+		e.Advice = "raise the limit, or release the holders above first"
+	default:
+		e.Advice = "release the holders above first"
+	}
+	return e
+}
