@@ -1,0 +1,150 @@
+package gemm
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
+)
+
+// matMul carries out the plan.
+func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Options) {
+	p := newPlan(kern, dst, a, b)
+	if p.tasks == 0 {
+		return
+	}
+	r := runner[T]{plan: p, accumulate: opt.Accumulate}
+	if opt.Bias != nil {
+		r.bias = matrix[T]{opt.Bias.Data, 0, opt.Bias.Strides[0]}
+		if p.swapped {
+			r.bias = r.bias.transposed()
+		}
+	}
+	lane := p.laneBytes()
+	if lane == 0 {
+		if p.tasks == 1 {
+			r.task(0, nil)
+			return
+		}
+		cpu.Parallel(p.tasks, func(i int) { r.task(i, nil) })
+		return
+	}
+	// Each thread that takes part has a lane of scratch memory and works on
+	// tasks until none is left.
+	base := unsafe.Pointer(unsafe.SliceData(work))
+	skip := int(-uintptr(base) % alignment)
+	lanes := min((len(work)-skip)/lane, p.tasks, cpu.NumThreads())
+	if lanes < 1 {
+		panic("gemm: workspace is smaller than WorkspaceSize")
+	}
+	if lanes == 1 {
+		for i := range p.tasks {
+			r.task(i, unsafe.Add(base, skip))
+		}
+		return
+	}
+	var next atomic.Int64
+	cpu.Parallel(lanes, func(l int) {
+		scratch := unsafe.Add(base, skip+l*lane)
+		for i := next.Add(1) - 1; i < int64(p.tasks); i = next.Add(1) - 1 {
+			r.task(int(i), scratch)
+		}
+	})
+}
+
+// A runner is a plan with what is added to the product.
+type runner[T float] struct {
+	plan[T]
+	accumulate bool
+	bias       matrix[T] // repeated over the result; p is nil without bias
+}
+
+// task computes the i-th task in scratch memory.
+func (r *runner[T]) task(i int, scratch unsafe.Pointer) {
+	blocks := r.mBlocks * r.nBlocks
+	first := i / blocks * r.perTask
+	for item := first; item < min(first+r.perTask, r.count); item++ {
+		dst, a, b := r.item(item)
+		bl := block[T]{runner: r, bias: r.bias}
+		i0, j0 := i%blocks/r.nBlocks*r.rows, i%r.nBlocks*r.cols
+		bl.m, bl.n = min(r.rows, r.m-i0), min(r.cols, r.n-j0)
+		bl.dst, bl.a, bl.b = dst.from(i0, j0), a.from(i0, 0), b.from(0, j0)
+		if bl.bias.p != nil {
+			bl.bias = bl.bias.from(i0, j0)
+		}
+		bl.mark()
+		switch {
+		case r.tiny:
+			bl.loops()
+		case r.dots:
+			bl.dotProducts()
+		default:
+			bl.tiles(scratch)
+		}
+	}
+}
+
+// A block is one rectangle of a result and what it needs of a and b: m rows of
+// a and n columns of b.
+type block[T float] struct {
+	*runner[T]
+	m, n            int
+	dst, a, b, bias matrix[T]
+}
+
+// put stores the sum for element i, j, with what is added to it.
+func (b *block[T]) put(i, j int, sum T) {
+	if b.accumulate {
+		sum += *b.dst.at(i, j)
+	}
+	if b.bias.p != nil {
+		sum += *b.bias.at(i, j)
+	}
+	*b.dst.at(i, j) = sum
+}
+
+// loops computes the block by the definition.
+func (b *block[T]) loops() {
+	for i := range b.m {
+		for j := range b.n {
+			if b.k == 0 {
+				b.put(i, j, 0)
+				continue
+			}
+			b.put(i, j, goTile1x1(b.k, b.a.at(i, 0), b.a.cs, b.b.at(0, j), b.b.rs))
+		}
+	}
+}
+
+// dotProducts computes the block as products of a matrix, whose rows are in
+// one piece, and vectors: the rows of a, or the column of b.
+func (b *block[T]) dotProducts() {
+	var sums [4]T
+	if b.n == 1 {
+		for i := 0; i < b.m; i += 4 {
+			b.dots4(min(4, b.m-i), b.a.at(i, 0), b.a.rs, (*T)(b.b.p), &sums)
+			for x := range min(4, b.m-i) {
+				b.put(i+x, 0, sums[x])
+			}
+		}
+		return
+	}
+	for i := range b.m {
+		for j := 0; j < b.n; j += 4 {
+			b.dots4(min(4, b.n-j), b.b.at(0, j), b.b.cs, b.a.at(i, 0), &sums)
+			for x := range min(4, b.n-j) {
+				b.put(i, j+x, sums[x])
+			}
+		}
+	}
+}
+
+func (b *block[T]) dots4(rows int, m *T, ld int, x *T, sums *[4]T) {
+	if rows == 4 {
+		b.kern.dot4(b.k, m, ld, x, &sums[0])
+		return
+	}
+	for i := range rows {
+		b.kern.dot1(b.k, step(m, i*ld), ld, x, &sums[i])
+	}
+}
