@@ -106,7 +106,11 @@ func TestContent(t *testing.T) {
 		live[i] = live[len(live)-1]
 		live = live[:len(live)-1]
 	}
-	for step := range 4000 {
+	steps := 4000
+	if raceEnabled {
+		steps = 1500 // every byte costs there
+	}
+	for step := range steps {
 		switch {
 		case step%500 == 499:
 			a.EmptyCache()
@@ -295,7 +299,7 @@ func TestSegments(t *testing.T) {
 	live := map[*Block]bool{}
 	var bs []*Block
 	for i := range 200 {
-		bs = append(bs, mustAlloc(t, a, i*i*100))
+		bs = append(bs, mustAlloc(t, a, i*i*i))
 	}
 	for i, b := range bs {
 		if i%3 == 0 {
