@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
 )
 
 // benchArray is a contiguous float32 array, transposed if asked.
@@ -12,9 +13,9 @@ func benchArray(rows, cols int, transposed bool) cpu.Array {
 	if transposed {
 		strides = []int{1, rows}
 	}
-	g := newGuarded(cpu.Float32, []int{rows, cols}, strides)
+	g := arraytest.New(cpu.Float32, []int{rows, cols}, strides)
 	for i := range g.Len() {
-		g.setFloat(i, float64(i%97)/16-3)
+		g.SetFloat(i, float64(i%97)/16-3)
 	}
 	return g.Array
 }
@@ -36,8 +37,8 @@ func Benchmark(b *testing.B) {
 	row, col := x, x
 	row.Strides, col.Strides = []int{0, 1}, []int{1, 0}
 	small := benchArray(1, 8, false)
-	mask := newGuarded(cpu.Uint8, []int{MaskLen(rows * cols)}, []int{1}).Array
-	whole := newGuarded(cpu.Int64, x.Shape, x.Strides).Array
+	mask := arraytest.New(cpu.Uint8, []int{MaskLen(rows * cols)}, []int{1}).Array
+	whole := arraytest.New(cpu.Int64, x.Shape, x.Strides).Array
 	Copy(whole, x)
 	run := func(name string, n int, f func()) {
 		b.Run(name, func(b *testing.B) { bench(b, n, f) })

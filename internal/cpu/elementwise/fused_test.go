@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
 	"pgregory.net/rapid"
 )
 
@@ -26,37 +27,37 @@ func fusedSum(t cpu.DType, x, y, z float64) float64 {
 
 func TestAddScaledLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(false).Draw(t, "dtype")
-		a, b := genArray(t, "a", dtype, shape, true), genArray(t, "b", dtype, shape, true)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawDType(t)
+		a, b := arraytest.Draw(t, "a", dtype, shape, true), arraytest.Draw(t, "b", dtype, shape, true)
 		alpha := rapid.SampledFrom([]float64{0, 1, -1, 0.1, 3, -7}).Draw(t, "alpha")
-		x := a.clone()
-		dst := output(t, dtype, shape, a)
+		x := a.Clone()
+		dst := arraytest.DrawOutput(t, dtype, shape, a)
 		AddScaled(dst.Array, a.Array, b.Array, alpha)
 		for i := range dst.Len() {
 			switch {
-			case isFloat(dtype):
-				expectFloat(t, dst, i, fusedSum(dtype, rounded(dtype, alpha), b.float(i), x.float(i)))
+			case arraytest.IsFloat(dtype):
+				expectFloat(t, dst, i, fusedSum(dtype, rounded(dtype, alpha), b.Float(i), x.Float(i)))
 			case dtype == cpu.Bool:
-				expectInteger(t, dst, i, b64(x.integer(i) == 1 || alpha != 0 && b.integer(i) == 1))
+				expectInteger(t, dst, i, b64(x.Integer(i) == 1 || alpha != 0 && b.Integer(i) == 1))
 			default:
-				expectInteger(t, dst, i, x.integer(i)+int64(alpha)*b.integer(i))
+				expectInteger(t, dst, i, x.Integer(i)+int64(alpha)*b.Integer(i))
 			}
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
 func TestFusedLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(true).Draw(t, "dtype")
-		a, b := genArray(t, "a", dtype, shape, true), genArray(t, "b", dtype, shape, true)
-		c := genArray(t, "c", dtype, shape, true)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawFloat(t)
+		a, b := arraytest.Draw(t, "a", dtype, shape, true), arraytest.Draw(t, "b", dtype, shape, true)
+		c := arraytest.Draw(t, "c", dtype, shape, true)
 		v := rapid.SampledFrom([]float64{0, 1, 0.25, -0.25, 0.1, 0.7, -2}).Draw(t, "v")
 		w := rounded(dtype, v)
-		x := a.clone()
-		dst := output(t, dtype, shape, a)
+		x := a.Clone()
+		dst := arraytest.DrawOutput(t, dtype, shape, a)
 		op := rapid.IntRange(0, 2).Draw(t, "op")
 		switch op {
 		case 0:
@@ -67,7 +68,7 @@ func TestFusedLayouts(t *testing.T) {
 			Lerp(dst.Array, a.Array, b.Array, v)
 		}
 		for i := range dst.Len() {
-			a, b, c := x.float(i), b.float(i), c.float(i)
+			a, b, c := x.Float(i), b.Float(i), c.Float(i)
 			want := 0.0
 			switch op {
 			case 0:
@@ -83,25 +84,25 @@ func TestFusedLayouts(t *testing.T) {
 			}
 			expectFloat(t, dst, i, want)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
 func TestClampLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(false).Filter(func(d cpu.DType) bool { return d != cpu.Bool }).Draw(t, "dtype")
-		src := genArray(t, "src", dtype, shape, true)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawNumber(t)
+		src := arraytest.Draw(t, "src", dtype, shape, true)
 		limits := rapid.SampledFrom([]float64{-2, 0, 1, 3, math.Inf(1), math.Inf(-1)})
 		lo, hi := limits.Draw(t, "lo"), limits.Draw(t, "hi")
 		hasLo, hasHi := rapid.Bool().Draw(t, "has lo"), rapid.Bool().Draw(t, "has hi")
-		x := src.clone()
-		dst := output(t, dtype, shape, src)
+		x := src.Clone()
+		dst := arraytest.DrawOutput(t, dtype, shape, src)
 		Clamp(dst.Array, src.Array, lo, hi, hasLo, hasHi)
 		for i := range dst.Len() {
-			if !isFloat(dtype) {
+			if !arraytest.IsFloat(dtype) {
 				lowest, highest := lowestOf(dtype), highestOf(dtype)
-				want := x.integer(i)
+				want := x.Integer(i)
 				if hasLo {
 					want = max(want, clipped(lo, lowest, highest))
 				}
@@ -111,7 +112,7 @@ func TestClampLayouts(t *testing.T) {
 				expectInteger(t, dst, i, want)
 				continue
 			}
-			want := x.float(i)
+			want := x.Float(i)
 			if hasLo && want < lo {
 				want = lo
 			}
@@ -120,7 +121,7 @@ func TestClampLayouts(t *testing.T) {
 			}
 			expectFloat(t, dst, i, want)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
@@ -145,42 +146,42 @@ func clipped(v float64, lowest, highest int64) int64 {
 
 func TestWhereLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(false).Draw(t, "dtype")
-		cond := genArray(t, "cond", cpu.Bool, shape, true)
-		a, b := genArray(t, "a", dtype, shape, true), genArray(t, "b", dtype, shape, true)
-		y := b.clone()
-		dst := output(t, dtype, shape, b)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawDType(t)
+		cond := arraytest.Draw(t, "cond", cpu.Bool, shape, true)
+		a, b := arraytest.Draw(t, "a", dtype, shape, true), arraytest.Draw(t, "b", dtype, shape, true)
+		y := b.Clone()
+		dst := arraytest.DrawOutput(t, dtype, shape, b)
 		Where(dst.Array, cond.Array, a.Array, b.Array)
 		for i := range dst.Len() {
 			from := y
-			if cond.integer(i) == 1 {
+			if cond.Integer(i) == 1 {
 				from = a
 			}
-			if isFloat(dtype) {
-				expectFloat(t, dst, i, from.float(i))
+			if arraytest.IsFloat(dtype) {
+				expectFloat(t, dst, i, from.Float(i))
 			} else {
-				expectInteger(t, dst, i, from.integer(i))
+				expectInteger(t, dst, i, from.Integer(i))
 			}
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
 func TestMaskLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(true).Draw(t, "dtype")
-		src := genArray(t, "src", dtype, shape, true)
-		mask := newGuarded(cpu.Uint8, []int{MaskLen(src.Len())}, []int{1})
-		x := src.clone()
-		dst := output(t, dtype, shape, src)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawFloat(t)
+		src := arraytest.Draw(t, "src", dtype, shape, true)
+		mask := arraytest.New(cpu.Uint8, []int{MaskLen(src.Len())}, []int{1})
+		x := src.Clone()
+		dst := arraytest.DrawOutput(t, dtype, shape, src)
 		ReLUMask(dst.Array, mask.Array, src.Array)
-		bit := func(i int) int64 { return mask.integer(i/8) >> (i % 8) & 1 }
+		bit := func(i int) int64 { return mask.Integer(i/8) >> (i % 8) & 1 }
 		for i := range dst.Len() {
-			expectFloat(t, dst, i, unaryFloats[ReLU](x.float(i)))
-			if want := b64(!(x.float(i) <= 0)); bit(i) != want {
-				t.Fatalf("bit %d of %v is %d, want %d", i, x.float(i), bit(i), want)
+			expectFloat(t, dst, i, unaryFloats[ReLU](x.Float(i)))
+			if want := b64(!(x.Float(i) <= 0)); bit(i) != want {
+				t.Fatalf("bit %d of %v is %d, want %d", i, x.Float(i), bit(i), want)
 			}
 		}
 		for i := dst.Len(); i < 8*mask.Len(); i++ {
@@ -188,21 +189,21 @@ func TestMaskLayouts(t *testing.T) {
 				t.Fatalf("bit %d, beyond the last element, is set", i)
 			}
 		}
-		dst.checkCanaries(t)
-		mask.checkCanaries(t)
+		dst.CheckCanaries(t)
+		mask.CheckCanaries(t)
 
-		g := genArray(t, "g", dtype, shape, true)
-		y := g.clone()
-		dst = output(t, dtype, shape, g)
+		g := arraytest.Draw(t, "g", dtype, shape, true)
+		y := g.Clone()
+		dst = arraytest.DrawOutput(t, dtype, shape, g)
 		MaskMul(dst.Array, g.Array, mask.Array)
 		for i := range dst.Len() {
 			want := 0.0
 			if bit(i) == 1 {
-				want = y.float(i)
+				want = y.Float(i)
 			}
 			expectFloat(t, dst, i, want)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
@@ -220,30 +221,30 @@ func TestTransposed(t *testing.T) {
 			forward[i] = step
 			step *= shape[i]
 		}
-		for _, dtype := range allDTypes {
-			src, dst := newGuarded(dtype, shape, reversed), newGuarded(dtype, shape, forward)
-			src.randomize(1)
+		for _, dtype := range arraytest.DTypes {
+			src, dst := arraytest.New(dtype, shape, reversed), arraytest.New(dtype, shape, forward)
+			src.Randomize(1)
 			Copy(dst.Array, src.Array)
-			sum := newGuarded(dtype, shape, forward)
+			sum := arraytest.New(dtype, shape, forward)
 			if err := Binary(Maximum, sum.Array, dst.Array, src.Array); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
-				if dst.text(i) != src.text(i) || sum.text(i) != src.text(i) {
+				if dst.Text(i) != src.Text(i) || sum.Text(i) != src.Text(i) {
 					t.Fatalf("shape %v dtype %v element %d: copied %s, maximum %s, want %s",
-						shape, dtype, i, dst.text(i), sum.text(i), src.text(i))
+						shape, dtype, i, dst.Text(i), sum.Text(i), src.Text(i))
 				}
 			}
-			dst.checkCanaries(t)
-			sum.checkCanaries(t)
+			dst.CheckCanaries(t)
+			sum.CheckCanaries(t)
 		}
 	}
 }
 
 // A call that breaks the contract on dtypes panics before it writes.
 func TestUnsupportedPanics(t *testing.T) {
-	flags := newGuarded(cpu.Bool, []int{3}, []int{1})
-	whole := newGuarded(cpu.Int32, []int{3}, []int{1})
+	flags := arraytest.New(cpu.Bool, []int{3}, []int{1})
+	whole := arraytest.New(cpu.Int32, []int{3}, []int{1})
 	for name, call := range map[string]func(){
 		"neg of bool":  func() { Unary(Neg, flags.Array, flags.Array) },
 		"exp of int":   func() { Unary(Exp, whole.Array, whole.Array) },
@@ -262,7 +263,7 @@ func TestUnsupportedPanics(t *testing.T) {
 		}()
 	}
 	for i := range 3 {
-		if flags.integer(i) != canary {
+		if flags.Integer(i) != arraytest.Canary {
 			t.Fatal("written before the panic")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
 	"pgregory.net/rapid"
 )
 
@@ -39,36 +40,36 @@ func rounded(t cpu.DType, v float64) float64 {
 	return v
 }
 
-// expectFloat and expectInteger check element i of an output.
+// expectFloat and expectInteger check element i of an arraytest.DrawOutput.
 
-func expectFloat(t *rapid.T, g *guarded, i int, want float64) {
+func expectFloat(t *rapid.T, g *arraytest.Guarded, i int, want float64) {
 	t.Helper()
-	if want = rounded(g.DType, want); !sameFloat(g.float(i), want) {
-		t.Fatalf("element %d of shape %v: got %v, want %v", i, g.Shape, g.float(i), want)
+	if want = rounded(g.DType, want); !arraytest.SameFloat(g.Float(i), want) {
+		t.Fatalf("element %d of shape %v: got %v, want %v", i, g.Shape, g.Float(i), want)
 	}
 }
 
-func expectInteger(t *rapid.T, g *guarded, i int, want int64) {
+func expectInteger(t *rapid.T, g *arraytest.Guarded, i int, want int64) {
 	t.Helper()
-	if want = wrap(g.DType, want); g.integer(i) != want {
-		t.Fatalf("element %d of shape %v: got %v, want %v", i, g.Shape, g.integer(i), want)
+	if want = wrap(g.DType, want); g.Integer(i) != want {
+		t.Fatalf("element %d of shape %v: got %v, want %v", i, g.Shape, g.Integer(i), want)
 	}
 }
 
 // convert is Copy's conversion of element i of src, written to dst.
-func convert(t *rapid.T, dst *guarded, src *guarded, i int) {
+func convert(t *rapid.T, dst *arraytest.Guarded, src *arraytest.Guarded, i int) {
 	t.Helper()
 	switch {
-	case isFloat(dst.DType):
-		v := src.float(i)
+	case arraytest.IsFloat(dst.DType):
+		v := src.Float(i)
 		if src.DType == cpu.Int64 && dst.DType == cpu.Float32 {
-			v = float64(float32(src.integer(i))) // rounded once
+			v = float64(float32(src.Integer(i))) // rounded once
 		}
 		expectFloat(t, dst, i, v)
 	case dst.DType == cpu.Bool:
-		expectInteger(t, dst, i, b64(src.float(i) != 0))
-	case isFloat(src.DType):
-		v := math.Trunc(src.float(i))
+		expectInteger(t, dst, i, b64(src.Float(i) != 0))
+	case arraytest.IsFloat(src.DType):
+		v := math.Trunc(src.Float(i))
 		bits := 63
 		if dst.DType == cpu.Int32 {
 			bits = 31
@@ -80,40 +81,40 @@ func convert(t *rapid.T, dst *guarded, src *guarded, i int) {
 			expectInteger(t, dst, i, -1<<bits)
 		}
 	default:
-		expectInteger(t, dst, i, src.integer(i))
+		expectInteger(t, dst, i, src.Integer(i))
 	}
 }
 
 func TestCopyLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		src := genArray(t, "src", genDType(false).Draw(t, "from"), shape, true)
-		dst := genArray(t, "dst", genDType(false).Draw(t, "to"), shape, false)
+		shape := arraytest.DrawShape(t)
+		src := arraytest.Draw(t, "src", arraytest.DrawDType(t), shape, true)
+		dst := arraytest.Draw(t, "dst", arraytest.DrawDType(t), shape, false)
 		Copy(dst.Array, src.Array)
 		for i := range dst.Len() {
 			convert(t, dst, src, i)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
 func TestFillLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dst := genArray(t, "dst", genDType(false).Draw(t, "to"), genShape().Draw(t, "shape"), false)
-		v, n := rapid.SampledFrom(specials).Draw(t, "value"), rapid.Int64().Draw(t, "integer")
+		dst := arraytest.Draw(t, "dst", arraytest.DrawDType(t), arraytest.DrawShape(t), false)
+		v, n := rapid.SampledFrom(arraytest.Specials).Draw(t, "value"), rapid.Int64().Draw(t, "integer")
 		Fill(dst.Array, v)
 		for i := range dst.Len() {
-			repeated := newGuarded(cpu.Float64, dst.Shape, make([]int, len(dst.Shape)))
-			repeated.setFloat(i, v)
+			repeated := arraytest.New(cpu.Float64, dst.Shape, make([]int, len(dst.Shape)))
+			repeated.SetFloat(i, v)
 			convert(t, dst, repeated, i)
 		}
 		FillInt(dst.Array, n)
 		for i := range dst.Len() {
-			repeated := newGuarded(cpu.Int64, dst.Shape, make([]int, len(dst.Shape)))
-			repeated.setInteger(i, n)
+			repeated := arraytest.New(cpu.Int64, dst.Shape, make([]int, len(dst.Shape)))
+			repeated.SetInteger(i, n)
 			convert(t, dst, repeated, i)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
@@ -159,40 +160,40 @@ func keys[K ~uint8, V any](m map[K]V) []K {
 
 func TestUnaryLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		src := genArray(t, "src", genDType(false).Draw(t, "dtype"), shape, true)
-		before := src.clone()
-		var dst *guarded
+		shape := arraytest.DrawShape(t)
+		src := arraytest.Draw(t, "src", arraytest.DrawDType(t), shape, true)
+		before := src.Clone()
+		var dst *arraytest.Guarded
 		if rapid.IntRange(0, 3).Draw(t, "test") == 0 {
 			op := rapid.SampledFrom(keys(unaryTests)).Draw(t, "op")
-			dst = output(t, cpu.Bool, shape, src)
+			dst = arraytest.DrawOutput(t, cpu.Bool, shape, src)
 			Unary(op, dst.Array, src.Array)
 			for i := range dst.Len() {
-				expectInteger(t, dst, i, b64(unaryTests[op](before.float(i))))
+				expectInteger(t, dst, i, b64(unaryTests[op](before.Float(i))))
 			}
-		} else if isFloat(src.DType) {
+		} else if arraytest.IsFloat(src.DType) {
 			op := rapid.SampledFrom(keys(unaryFloats)).Draw(t, "op")
-			dst = output(t, src.DType, shape, src)
+			dst = arraytest.DrawOutput(t, src.DType, shape, src)
 			Unary(op, dst.Array, src.Array)
 			for i := range dst.Len() {
-				expectFloat(t, dst, i, unaryFloats[op](before.float(i)))
+				expectFloat(t, dst, i, unaryFloats[op](before.Float(i)))
 			}
 		} else {
 			op := rapid.SampledFrom(keys(unaryIntegers)).Draw(t, "op")
 			if src.DType == cpu.Bool {
 				op = rapid.SampledFrom([]UnaryOp{Sign, Square, BitwiseNot}).Draw(t, "op")
 			}
-			dst = output(t, src.DType, shape, src)
+			dst = arraytest.DrawOutput(t, src.DType, shape, src)
 			Unary(op, dst.Array, src.Array)
 			for i := range dst.Len() {
-				want := unaryIntegers[op](before.integer(i))
+				want := unaryIntegers[op](before.Integer(i))
 				if src.DType == cpu.Bool {
 					want &= 1
 				}
 				expectInteger(t, dst, i, want)
 			}
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
@@ -255,63 +256,65 @@ var binaryBools = map[BinaryOp]BinaryOp{Add: BitwiseOr, Maximum: BitwiseOr, Mul:
 	BitwiseAnd: BitwiseAnd, BitwiseOr: BitwiseOr, BitwiseXor: BitwiseXor}
 
 // drawBinary draws an operation and returns what must come out for element i.
-func drawBinary(t *rapid.T, dtype cpu.DType) (op BinaryOp, out cpu.DType, check func(dst, a, b *guarded, i int)) {
+func drawBinary(t *rapid.T, dtype cpu.DType) (op BinaryOp, out cpu.DType, check func(dst, a, b *arraytest.Guarded, i int)) {
 	switch {
 	case rapid.IntRange(0, 2).Draw(t, "test") == 0:
 		op = rapid.SampledFrom(keys(binaryTests)).Draw(t, "op")
-		return op, cpu.Bool, func(dst, a, b *guarded, i int) {
-			x, y := a.float(i), b.float(i)
-			if op <= Ge && !isFloat(dtype) { // some are beyond float64's integers
-				x, y = float64(cmp.Compare(a.integer(i), b.integer(i))), 0
+		return op, cpu.Bool, func(dst, a, b *arraytest.Guarded, i int) {
+			x, y := a.Float(i), b.Float(i)
+			if op <= Ge && !arraytest.IsFloat(dtype) { // some are beyond float64's integers
+				x, y = float64(cmp.Compare(a.Integer(i), b.Integer(i))), 0
 			}
 			expectInteger(t, dst, i, b64(binaryTests[op](x, y)))
 		}
-	case isFloat(dtype):
+	case arraytest.IsFloat(dtype):
 		op = rapid.SampledFrom(keys(binaryFloats)).Draw(t, "op")
-		return op, dtype, func(dst, a, b *guarded, i int) { expectFloat(t, dst, i, binaryFloats[op](a.float(i), b.float(i))) }
+		return op, dtype, func(dst, a, b *arraytest.Guarded, i int) {
+			expectFloat(t, dst, i, binaryFloats[op](a.Float(i), b.Float(i)))
+		}
 	case dtype == cpu.Bool:
 		op = rapid.SampledFrom(keys(binaryBools)).Draw(t, "op")
-		return op, dtype, func(dst, a, b *guarded, i int) {
-			expectInteger(t, dst, i, binaryIntegers[binaryBools[op]](a.integer(i), b.integer(i)))
+		return op, dtype, func(dst, a, b *arraytest.Guarded, i int) {
+			expectInteger(t, dst, i, binaryIntegers[binaryBools[op]](a.Integer(i), b.Integer(i)))
 		}
 	}
 	op = rapid.SampledFrom(keys(binaryIntegers)).Draw(t, "op")
-	return op, dtype, func(dst, a, b *guarded, i int) {
-		expectInteger(t, dst, i, binaryIntegers[op](a.integer(i), b.integer(i)))
+	return op, dtype, func(dst, a, b *arraytest.Guarded, i int) {
+		expectInteger(t, dst, i, binaryIntegers[op](a.Integer(i), b.Integer(i)))
 	}
 }
 
 func TestBinaryLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(false).Draw(t, "dtype")
-		a, b := genArray(t, "a", dtype, shape, true), genArray(t, "b", dtype, shape, true)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawDType(t)
+		a, b := arraytest.Draw(t, "a", dtype, shape, true), arraytest.Draw(t, "b", dtype, shape, true)
 		if rapid.IntRange(0, 5).Draw(t, "same") == 0 {
 			b = a
 		}
-		x, y := a.clone(), b.clone()
+		x, y := a.Clone(), b.Clone()
 		op, out, check := drawBinary(t, dtype)
 		aliased := a
 		if rapid.Bool().Draw(t, "alias b") {
 			aliased = b
 		}
-		dst := output(t, out, shape, aliased)
+		dst := arraytest.DrawOutput(t, out, shape, aliased)
 		if err := Binary(op, dst.Array, a.Array, b.Array); err != nil {
 			t.Fatal(err)
 		}
 		for i := range dst.Len() {
 			check(dst, x, y, i)
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
 func TestBinaryScalarLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		a := genArray(t, "a", genDType(false).Draw(t, "dtype"), shape, true)
-		v := newGuarded(a.DType, shape, make([]int, len(shape)))
-		v.randomize(rapid.Uint64().Draw(t, "seed"))
+		shape := arraytest.DrawShape(t)
+		a := arraytest.Draw(t, "a", arraytest.DrawDType(t), shape, true)
+		v := arraytest.New(a.DType, shape, make([]int, len(shape)))
+		v.Randomize(rapid.Uint64().Draw(t, "seed"))
 		if v.Len() == 0 {
 			return
 		}
@@ -320,13 +323,13 @@ func TestBinaryScalarLayouts(t *testing.T) {
 		if op == Pow && !reversed { // constant exponents have rules of their own
 			reversed = true
 		}
-		x := a.clone()
-		dst := output(t, out, shape, a)
+		x := a.Clone()
+		dst := arraytest.DrawOutput(t, out, shape, a)
 		var err error
-		if isFloat(a.DType) {
-			err = BinaryScalar(op, dst.Array, a.Array, v.float(0), reversed)
+		if arraytest.IsFloat(a.DType) {
+			err = BinaryScalar(op, dst.Array, a.Array, v.Float(0), reversed)
 		} else {
-			err = BinaryScalarInt(op, dst.Array, a.Array, v.integer(0), reversed)
+			err = BinaryScalarInt(op, dst.Array, a.Array, v.Integer(0), reversed)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -338,7 +341,7 @@ func TestBinaryScalarLayouts(t *testing.T) {
 				check(dst, x, v, i)
 			}
 		}
-		dst.checkCanaries(t)
+		dst.CheckCanaries(t)
 	})
 }
 
@@ -350,15 +353,15 @@ func low64(n *big.Int) int64 {
 // Division rounded down and its remainder are compared with exact rationals.
 func TestFloorDivide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shape := genShape().Draw(t, "shape")
-		dtype := genDType(false).Filter(func(d cpu.DType) bool { return d != cpu.Bool }).Draw(t, "dtype")
-		a, b := genArray(t, "a", dtype, shape, true), genArray(t, "b", dtype, shape, true)
-		q, r := genArray(t, "q", dtype, shape, false), genArray(t, "r", dtype, shape, false)
+		shape := arraytest.DrawShape(t)
+		dtype := arraytest.DrawNumber(t)
+		a, b := arraytest.Draw(t, "a", dtype, shape, true), arraytest.Draw(t, "b", dtype, shape, true)
+		q, r := arraytest.Draw(t, "q", dtype, shape, false), arraytest.Draw(t, "r", dtype, shape, false)
 		errQ, errR := Binary(FloorDivide, q.Array, a.Array, b.Array), Binary(Remainder, r.Array, a.Array, b.Array)
 		zero := false
 		for i := range q.Len() {
-			if !isFloat(dtype) {
-				x, y := a.integer(i), b.integer(i)
+			if !arraytest.IsFloat(dtype) {
+				x, y := a.Integer(i), b.Integer(i)
 				if y == 0 {
 					zero = true
 					continue
@@ -371,23 +374,23 @@ func TestFloorDivide(t *testing.T) {
 				expectInteger(t, r, i, m.Int64())
 				continue
 			}
-			x, y := a.float(i), b.float(i)
+			x, y := a.Float(i), b.Float(i)
 			if y == 0 || x-x != 0 || y-y != 0 {
 				continue // PyTorch's values are in torch.json
 			}
 			wantQ, wantR := floorRat(x, y)
 			exact := 1 << 23
-			if math.Abs(wantQ) < float64(exact) && q.float(i) != wantQ {
-				t.Fatalf("%v // %v = %v, want %v", x, y, q.float(i), wantQ)
+			if math.Abs(wantQ) < float64(exact) && q.Float(i) != wantQ {
+				t.Fatalf("%v // %v = %v, want %v", x, y, q.Float(i), wantQ)
 			}
-			if r.float(i) != rounded(dtype, wantR) {
-				t.Fatalf("%v %% %v = %v, want %v", x, y, r.float(i), wantR)
+			if r.Float(i) != rounded(dtype, wantR) {
+				t.Fatalf("%v %% %v = %v, want %v", x, y, r.Float(i), wantR)
 			}
 		}
 		if zero != errors.Is(errQ, ErrDivideByZero) || zero != errors.Is(errR, ErrDivideByZero) {
 			t.Fatalf("division by zero: %v, errors %v and %v", zero, errQ, errR)
 		}
-		q.checkCanaries(t)
-		r.checkCanaries(t)
+		q.CheckCanaries(t)
+		r.CheckCanaries(t)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
 )
 
 // torchCase is one call of testdata/make_torch_json.py.
@@ -72,26 +73,26 @@ func (c torchCase) check(t *testing.T) {
 	n := len(c.Out)
 	var in []cpu.Array
 	for _, values := range c.In {
-		g := newGuarded(dtypeNames[c.DType], []int{n}, []int{1})
+		g := arraytest.New(dtypeNames[c.DType], []int{n}, []int{1})
 		for i, v := range values {
-			g.set(i, v)
+			g.Set(i, v)
 		}
 		in = append(in, g.Array)
 	}
-	out := newGuarded(dtypeNames[c.OutDType], []int{n}, []int{1})
+	out := arraytest.New(dtypeNames[c.OutDType], []int{n}, []int{1})
 	err := c.run(t, out.Array, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := newGuarded(out.DType, []int{n}, []int{1})
+	want := arraytest.New(out.DType, []int{n}, []int{1})
 	for i, v := range c.Out {
-		want.set(i, v)
-		equal := out.text(i) == want.text(i)
-		if isFloat(out.DType) {
-			got, w := out.float(i), want.float(i)
-			equal = sameFloat(got, w)
+		want.Set(i, v)
+		equal := out.Text(i) == want.Text(i)
+		if arraytest.IsFloat(out.DType) {
+			got, w := out.Float(i), want.Float(i)
+			equal = arraytest.SameFloat(got, w)
 			if inexact[c.Op] {
-				equal = closeFloat(out.DType, got, w) && math.Signbit(got) == math.Signbit(w) || got != got && w != w
+				equal = arraytest.CloseFloat(out.DType, got, w) && math.Signbit(got) == math.Signbit(w) || got != got && w != w
 			}
 			if c.Op == "Sin" || c.Op == "Tan" { // of 1e30: package math reduces to an absolute accuracy
 				equal = equal || math.Abs(got-w) < 1e-16
@@ -105,7 +106,7 @@ func (c torchCase) check(t *testing.T) {
 			for _, values := range c.In {
 				operands += " " + values[i]
 			}
-			t.Errorf("%s(%s %s%s%s) = %s, PyTorch %s", c.Op, operands, c.V, c.Lo, c.Hi, out.text(i), want.text(i))
+			t.Errorf("%s(%s %s%s%s) = %s, PyTorch %s", c.Op, operands, c.V, c.Lo, c.Hi, out.Text(i), want.Text(i))
 		}
 	}
 }
