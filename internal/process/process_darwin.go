@@ -1,0 +1,3 @@
+package process
+
+func descriptors() (int, error) { return entries("/dev/fd") }
