@@ -20,11 +20,11 @@ var layouts = []layout{{false, 1, 0}, {true, 1, 0}, {false, 1, 3}, {true, 1, 5},
 
 // An arena holds memory for one operand of many products.
 type arena struct {
-	end  unsafe.Pointer
+	base unsafe.Pointer
 	size int
 }
 
-func newArena(t testing.TB, size int) arena { return arena{unsafe.Add(memory(t, size), size), size} }
+func newArena(t testing.TB, size int) arena { return arena{memory(t, size), size} }
 
 func dtypeOf[T any]() cpu.DType {
 	var t T
@@ -69,7 +69,7 @@ func array[T number](ar arena, shape []int, l layout) (cpu.Array, []T) {
 	if (span+before)*size > ar.size {
 		panic("arena too small")
 	}
-	mem := unsafe.Slice((*T)(unsafe.Add(ar.end, -(span+before)*size)), span+before)
+	mem := unsafe.Slice((*T)(unsafe.Add(ar.base, ar.size-(span+before)*size)), span+before)
 	for i := range mem {
 		mem[i] = canary
 	}

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package gemm
 
 func kernelSets32() []*kernels[float32] { return []*kernels[float32]{goKernels[float32]()} }

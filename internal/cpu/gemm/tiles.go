@@ -145,16 +145,17 @@ func (b *block[T]) packPanel(src matrix[T], k, cols int, panel *T) {
 			if whole > 0 {
 				b.kern.transpose(k/s, src.at(0, j), src.cs, step(panel, j), nr)
 			}
-			copyElements(src.from(whole, j), k-whole, s, step(panel, whole*nr+j), nr)
+			copyElements(src, whole, k, j, j+s, panel, nr)
 		}
 	}
-	copyElements(src.from(0, j), k, cols-j, step(panel, j), nr)
+	copyElements(src, 0, k, j, cols, panel, nr)
 }
 
-func copyElements[T float](src matrix[T], rows, cols int, dst *T, ldd int) {
-	for j := range cols {
-		for p := range rows {
-			*step(dst, p*ldd+j) = *src.at(p, j)
+// copyElements copies rows p0 to p1, columns j0 to j1, one by one.
+func copyElements[T float](src matrix[T], p0, p1, j0, j1 int, panel *T, nr int) {
+	for j := j0; j < j1; j++ {
+		for p := p0; p < p1; p++ {
+			*step(panel, p*nr+j) = *src.at(p, j)
 		}
 	}
 }
