@@ -298,7 +298,7 @@ func TestSegments(t *testing.T) {
 	a := New()
 	live := map[*Block]bool{}
 	var bs []*Block
-	for i := range 200 {
+	for i := range 120 {
 		bs = append(bs, mustAlloc(t, a, i*i*i))
 	}
 	for i, b := range bs {

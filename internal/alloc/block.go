@@ -39,7 +39,7 @@ type segment struct {
 	bins     *bins  // where its holes are kept
 	small    bool   // holds requests below largeRequest
 	huge     bool   // mapped for huge pages
-	released bool   // huge pages are off, because pages were released
+	released bool   // pages were released, and huge pages turned off for them
 }
 
 // free reports whether nothing in the segment is handed out.

@@ -14,15 +14,15 @@ type fakePager struct {
 	next     uint64
 	live     map[uint64]uint64 // address to size
 	mapped   uint64
-	limit    uint64 // 0: none
-	capacity uint64 // what the system has; 0: no bound
-	stuck    bool   // unmap fails
-	released uint64 // bytes, ever
-	huge     map[uint64]bool
+	limit    uint64          // 0: none
+	capacity uint64          // what the system has; 0: no bound
+	stuck    bool            // unmap fails
+	released uint64          // bytes, ever
+	huge     map[uint64]bool // page addresses for which huge pages are on
 }
 
 func newFake(t testing.TB) (*planner, *fakePager) {
-	f := &fakePager{t: t, next: 1 << 32, live: map[uint64]uint64{}, huge: map[uint64]bool{}}
+	f := &fakePager{t: t, next: 1 << 32, live: map[uint64]uint64{}}
 	return &planner{pager: f}, f
 }
 
@@ -40,7 +40,7 @@ func (f *fakePager) mapPages(size uint64, huge bool) (mapping, error) {
 	m := mapping{addr: f.next, size: size}
 	f.next += size + pageSize
 	f.live[m.addr] = size
-	f.huge[m.addr] = huge
+	f.hugePages(m, m.addr, m.addr+size, huge)
 	return m, nil
 }
 
@@ -64,7 +64,14 @@ func (f *fakePager) release(m mapping, from, to uint64) error {
 	return nil
 }
 
-func (f *fakePager) hugePages(m mapping, on bool) { f.huge[m.addr] = on }
+func (f *fakePager) hugePages(_ mapping, from, to uint64, on bool) {
+	if f.huge == nil {
+		return
+	}
+	for page := from; page < to; page += pageSize {
+		f.huge[page] = on
+	}
+}
 
 // audit recomputes everything the planner keeps from the segments' blocks and
 // returns what does not agree.

@@ -36,9 +36,9 @@ type pager interface {
 	// release gives the memory behind part of a mapping back to the system. The
 	// addresses stay mapped; what they hold is undefined.
 	release(m mapping, from, to uint64) error
-	// hugePages says whether the system may back a mapping made with huge by
-	// huge pages from now on. It is advice and cannot fail.
-	hugePages(m mapping, on bool)
+	// hugePages says whether the system may back part of a mapping made with huge
+	// by huge pages from now on. It is advice and cannot fail.
+	hugePages(m mapping, from, to uint64, on bool)
 }
 
 func roundUp(n, to uint64) uint64   { return (n + to - 1) &^ (to - 1) }

@@ -33,4 +33,4 @@ func (systemPager) release(m mapping, from, to uint64) error {
 	return err
 }
 
-func (systemPager) hugePages(mapping, bool) {}
+func (systemPager) hugePages(mapping, uint64, uint64, bool) {}

@@ -32,7 +32,7 @@ func (systemPager) mapPages(size uint64, huge bool) (mapping, error) {
 	}
 	m := mapping{addr: uint64(uintptr(p)), size: size, memory: p}
 	if huge {
-		systemPager{}.hugePages(m, true)
+		systemPager{}.hugePages(m, m.addr, m.addr+m.size, true)
 	}
 	return m, nil
 }
@@ -64,10 +64,10 @@ func (systemPager) release(m mapping, from, to uint64) error {
 	return unix.Madvise(m.bytes(from, to), unix.MADV_DONTNEED)
 }
 
-func (systemPager) hugePages(m mapping, on bool) {
+func (systemPager) hugePages(m mapping, from, to uint64, on bool) {
 	advice := unix.MADV_NOHUGEPAGE
 	if on {
 		advice = unix.MADV_HUGEPAGE
 	}
-	_ = unix.Madvise(m.bytes(m.addr, m.addr+m.size), advice) // a kernel without huge pages refuses
+	_ = unix.Madvise(m.bytes(from, to), advice) // a kernel without huge pages refuses
 }

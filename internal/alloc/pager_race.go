@@ -36,4 +36,4 @@ func (systemPager) release(m mapping, from, to uint64) error {
 	return nil
 }
 
-func (systemPager) hugePages(mapping, bool) {}
+func (systemPager) hugePages(mapping, uint64, uint64, bool) {}

@@ -64,6 +64,8 @@ func (p *planner) alloc(request uint64) (*Block, error) {
 			return nil, err
 		}
 	}
+	s := b.segment
+	again := s.released && s.huge && (b.dirtyFrom > b.addr || b.dirtyTo < b.addr+size)
 	p.cut(b, size)
 	b.state = used
 	b.rounded = request
@@ -72,9 +74,10 @@ func (p *planner) alloc(request uint64) (*Block, error) {
 	p.blocks++
 	p.usedPeak = max(p.usedPeak, p.inUse)
 	p.most = max(p.most, p.mapped-p.holes)
-	if s := b.segment; s.released {
-		s.released = false
-		p.pager.hugePages(s.mapping, true)
+	if again { // it has pages that were released
+		if from, to := roundUp(b.addr, pageSize), roundDown(b.end(), pageSize); from < to {
+			p.pager.hugePages(s.mapping, from, to, true)
+		}
 	}
 	return b, nil
 }
@@ -317,11 +320,11 @@ func (p *planner) release(b *Block) uint64 {
 		return 0
 	}
 	s := b.segment
-	if s.huge && !s.released {
+	s.released = true
+	if s.huge {
 		// Or the kernel would soon make whole huge pages of those with a hole, and
 		// the memory would be back.
-		s.released = true
-		p.pager.hugePages(s.mapping, false)
+		p.pager.hugePages(s.mapping, from, to, false)
 	}
 	if p.pager.release(s.mapping, from, to) != nil {
 		return 0

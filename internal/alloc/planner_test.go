@@ -388,24 +388,43 @@ func TestSmallBlocksShare(t *testing.T) {
 	}
 }
 
-// Huge pages are off while a segment's pages are released, so that the kernel
-// does not fill them up again, and on when it is used again.
+// Huge pages are off where pages are released, so that the kernel does not fill
+// them up again, and on where such pages are used again, and only there.
 func TestHugePagesAndRelease(t *testing.T) {
 	p, f := newFake(t)
+	f.huge = map[uint64]bool{}
 	keep, _ := p.alloc(16 << 20)
 	s := keep.segment
 	p.free(keep)
-	keep, _ = p.alloc(2 << 20)
-	if keep.segment != s || !f.huge[s.addr] {
-		t.Fatal("a block of the huge segment expected")
+	keep, _ = p.alloc(request(2 << 20))
+	tail := keep.next
+	all := func(from, to uint64, want bool) {
+		t.Helper()
+		for page := from; page < to; page += pageSize {
+			if f.huge[page] != want {
+				t.Fatalf("huge pages %v at %#x (from %#x to %#x)", !want, page, from, to)
+			}
+		}
 	}
-	if got := p.emptyCache(); got < 13<<20 || f.huge[s.addr] {
-		t.Fatalf("released %d, huge pages %v", got, f.huge[s.addr])
+	all(s.addr, s.addr+s.size, true)
+	if got := p.emptyCache(); got != s.size-keep.size {
+		t.Fatalf("released %d", got)
 	}
-	if b, _ := p.alloc(3 << 20); b.segment != s || !f.huge[s.addr] {
-		t.Fatal("huge pages still off")
+	all(keep.addr, keep.end(), true)
+	all(tail.addr, tail.end(), false)
+	b, _ := p.alloc(request(4 << 20))
+	if b.segment != s {
+		t.Fatal("the released pages were not used again")
 	}
+	all(s.addr, b.end(), true)
+	all(b.end(), s.addr+s.size, false)
 	if got := p.emptyCache(); got != 0 {
 		t.Fatalf("%d bytes released that were not used since", got)
 	}
+	size := b.size
+	p.free(b)
+	if got := p.emptyCache(); got != size {
+		t.Fatalf("released %d of %d", got, size)
+	}
+	all(tail.addr, s.addr+s.size, false)
 }
