@@ -20,7 +20,7 @@ type node struct {
 	seq    uint64   // order of making; nodes point to smaller ones only
 	edges  []edge   // by operand; the zero edge needs no gradient
 	inputs []layout // by operand
-	outs   []layout // by result
+	outs   []layout // by result, hidden ones apart
 	saved  []saved
 	refs   int32
 	view   bool
@@ -77,7 +77,7 @@ func (c *call) newNode() *node {
 			n.edges[i] = x.edge()
 		}
 	}
-	n.outs = make([]layout, c.results())
+	n.outs = make([]layout, c.results()-c.nhidden)
 	for i := range n.outs {
 		if f := c.fresh(i); f != nil {
 			n.outs[i] = f.t.layout
@@ -92,7 +92,9 @@ func (c *call) newNode() *node {
 	for i := range n.saved {
 		s := &n.saved[i]
 		st := c.held[0]
-		if s.slot >= 0 {
+		if s.slot == 0 && c.before != nil {
+			st = &c.before.st
+		} else if s.slot >= 0 {
 			st = c.held[s.slot]
 		} else if f := c.fresh(^s.slot); f != nil {
 			st = &f.st

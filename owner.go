@@ -160,8 +160,32 @@ func (s *Scope) NoGrad() bool { return s.o.noGrad }
 // "".
 func (s *Scope) Module() string { return s.o.module }
 
-// Tag returns what [Scope.Call] was given for this scope or, failing that, nil.
-func (s *Scope) Tag() any { return s.tag }
+// Tag returns what [Scope.Call] was given for this scope or, failing that, for
+// the nearest one above it; nil if there is none.
+func (s *Scope) Tag() any {
+	for up := s; up != nil; up, _ = up.up.(*Scope) {
+		if up.tag != nil {
+			return up.tag
+		}
+	}
+	return nil
+}
+
+// ResultScope returns where the result of an operation on operands lands: the
+// youngest scope among theirs, or nil if all lie in stores. nil operands do
+// not count.
+func ResultScope(operands ...*Tensor) *Scope {
+	var youngest *Scope
+	for _, x := range operands {
+		if x == nil {
+			continue
+		}
+		if s := x.Scope(); s != nil && (youngest == nil || s.o.seq > youngest.o.seq) {
+			youngest = s
+		}
+	}
+	return youngest
+}
 
 // Recycle releases every tensor of the scope but keep, which may lie anywhere:
 // for loops that carry state. The graph of what is kept stays. Scopes below s
