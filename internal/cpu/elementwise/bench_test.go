@@ -1,6 +1,7 @@
 package elementwise
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -14,8 +15,9 @@ func benchArray(rows, cols int, transposed bool) cpu.Array {
 		strides = []int{1, rows}
 	}
 	g := arraytest.New(cpu.Float32, []int{rows, cols}, strides)
+	r := rand.New(rand.NewPCG(1, 1))
 	for i := range g.Len() {
-		g.SetFloat(i, float64(i%97)/16-3)
+		g.SetFloat(i, r.NormFloat64())
 	}
 	return g.Array
 }

@@ -13,8 +13,11 @@ import (
 // fusedSum is x*y + z, rounded to the dtype as the kernels do: once for
 // float64; for float32 once to float64 and once more.
 func fusedSum(t cpu.DType, x, y, z float64) float64 {
-	if t == cpu.Float32 || x-x != 0 || y-y != 0 || z-z != 0 || x == 0 || y == 0 {
+	if t == cpu.Float32 || x-x != 0 || y-y != 0 || z != z || x == 0 || y == 0 {
 		return rounded(t, x*y+z)
+	}
+	if math.IsInf(z, 0) { // of finite x and y, though their product may overflow
+		return z
 	}
 	b := func(v float64) *big.Float { return new(big.Float).SetPrec(3000).SetFloat64(v) }
 	product := b(0).Mul(b(x), b(y))

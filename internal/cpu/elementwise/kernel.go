@@ -43,6 +43,15 @@ func truth(b bool) uint8 {
 	return 0
 }
 
+// keepIf is v if keep is 1 and 0 if it is 0, without a branch: which elements are
+// positive is what no processor predicts.
+func keepIf[T float](v T, keep uint8) T {
+	if unsafe.Sizeof(v) == 4 {
+		return T(math.Float32frombits(math.Float32bits(float32(v)) & -uint32(keep)))
+	}
+	return T(math.Float64frombits(math.Float64bits(float64(v)) & -uint64(keep)))
+}
+
 // fma is x*y + z rounded once, as PyTorch's vector code does it. For float32
 // the product is exact in float64 and the sum is rounded twice, which differs
 // from a true fused operation about once in 2^29.

@@ -47,12 +47,8 @@ func reluMask[T float](dst, src cpu.Array, bits []uint8) {
 		}
 		for ; i < n; i++ {
 			v := *(*T)(unsafe.Add(s, i*sStep))
-			bit := truth(!(v <= 0))
-			if v < 0 {
-				v = 0
-			}
-			*(*T)(unsafe.Add(d, i*dStep)) = v
-			bits[(first+i)/8] |= bit << ((first + i) % 8)
+			*(*T)(unsafe.Add(d, i*dStep)) = keepIf(v, truth(!(v < 0)))
+			bits[(first+i)/8] |= truth(!(v <= 0)) << ((first + i) % 8)
 		}
 	})
 }
@@ -65,10 +61,7 @@ func reluMaskBytes[T float](d, s []T, bits []uint8) {
 		for i := range 8 {
 			v := in[i]
 			set |= truth(!(v <= 0)) << i
-			if v < 0 {
-				v = 0
-			}
-			out[i] = v
+			out[i] = keepIf(v, truth(!(v < 0)))
 		}
 		bits[b] = set
 	}
@@ -78,10 +71,7 @@ func maskMul[T float](dst, g cpu.Array, bits []uint8) {
 	eachRow(dst, g, func(first, n int, d, s unsafe.Pointer, dStep, sStep int) {
 		for i := range n {
 			v := *(*T)(unsafe.Add(s, i*sStep))
-			if bits[(first+i)/8]>>((first+i)%8)&1 == 0 {
-				v = 0
-			}
-			*(*T)(unsafe.Add(d, i*dStep)) = v
+			*(*T)(unsafe.Add(d, i*dStep)) = keepIf(v, bits[(first+i)/8]>>((first+i)%8)&1)
 		}
 	})
 }
@@ -95,19 +85,10 @@ func eachRow(a, b cpu.Array, visit func(first, n int, a, b unsafe.Pointer, aStep
 	if len(dims) == 0 {
 		return
 	}
-	row := dims[len(dims)-1]
-	first := 0
-	var descend func(dims []dim, at offsets)
-	descend = func(dims []dim, at offsets) {
-		if len(dims) == 1 {
-			visit(first, row.n, unsafe.Add(a.Data, at[0]), unsafe.Add(b.Data, at[1]), row.stride[0], row.stride[1])
-			first += row.n
-			return
-		}
-		for range dims[0].n {
-			descend(dims[1:], at)
-			at.step(&dims[0].stride, 1)
-		}
-	}
-	descend(dims, offsets{})
+	last := len(dims) - 1
+	row, first := dims[last], 0
+	positions(dims[:last], offsets{}, func(at offsets) {
+		visit(first, row.n, unsafe.Add(a.Data, at[0]), unsafe.Add(b.Data, at[1]), row.stride[0], row.stride[1])
+		first += row.n
+	})
 }

@@ -94,7 +94,7 @@ func unaryFloat[T float]() [unaryOps]kernel {
 		Ceil:   unary(ceil[T]),
 		Round:  unary(round[T]),
 		Trunc:  unary(trunc[T]),
-		ReLU:   unary(relu[T]),
+		ReLU:   unary(reluFloat[T]),
 
 		Exp:        unary(each[T](math.Exp)),
 		Expm1:      unary(each[T](math.Expm1)),
@@ -137,7 +137,7 @@ func unaryInteger[T integer]() [unaryOps]kernel {
 		Ceil:   unary(same[T]),
 		Round:  unary(same[T]),
 		Trunc:  unary(same[T]),
-		ReLU:   unary(relu[T]),
+		ReLU:   unary(reluInteger[T]),
 
 		IsNaN:      unary(constant[T](0)),
 		IsInf:      unary(constant[T](0)),
@@ -216,14 +216,17 @@ func trunc[T float](d, a []T) {
 	}
 }
 
-func relu[T number](d, a []T) {
+func reluFloat[T float](d, a []T) {
 	a = a[:len(d)]
 	for i := range d {
-		v := a[i]
-		if v < 0 {
-			v = 0
-		}
-		d[i] = v
+		d[i] = keepIf(a[i], truth(!(a[i] < 0)))
+	}
+}
+
+func reluInteger[T integer](d, a []T) {
+	a = a[:len(d)]
+	for i := range d {
+		d[i] = max(a[i], 0)
 	}
 }
 

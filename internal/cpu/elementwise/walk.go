@@ -144,7 +144,7 @@ func run(k kernel, operands ...cpu.Array) {
 	}
 	if !buffered {
 		w.rows, w.cols = 1, w.col.n
-		w.outer(outer, offsets{})
+		positions(outer, offsets{}, w.plane)
 		return
 	}
 	w.cols = min(w.col.n, blockLen)
@@ -156,7 +156,7 @@ func run(k kernel, operands ...cpu.Array) {
 	}
 	w.rows = max(1, min(w.row.n, blockLen/w.cols))
 	if k == nil {
-		w.outer(outer, offsets{})
+		positions(outer, offsets{}, w.plane)
 		return
 	}
 	w.buffer = scratches.Get().(*scratch)
@@ -165,18 +165,18 @@ func run(k kernel, operands ...cpu.Array) {
 			move(w.size[o], view{unsafe.Pointer(&w.buffer[o]), 0, w.size[o]}, view{w.base[o], 0, 0}, 1, w.rows*w.cols)
 		}
 	}
-	w.outer(outer, offsets{})
+	positions(outer, offsets{}, w.plane)
 	scratches.Put(w.buffer)
 }
 
-// outer visits the plane at every position of dims.
-func (w *walk) outer(dims []dim, at offsets) {
+// positions calls f at every position of dims, row-major.
+func positions(dims []dim, at offsets, f func(at offsets)) {
 	if len(dims) == 0 {
-		w.plane(at)
+		f(at)
 		return
 	}
 	for range dims[0].n {
-		w.outer(dims[1:], at)
+		positions(dims[1:], at, f)
 		at.step(&dims[0].stride, 1)
 	}
 }

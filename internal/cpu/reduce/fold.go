@@ -28,8 +28,10 @@ type kernel[T, A any] struct {
 	store    func(p unsafe.Pointer, v A) // writes the result
 }
 
-// scratch holds gathered elements and a tile's cascade.
+// scratch holds what a fold needs while it runs: its axes, gathered elements,
+// a tile's cascade.
 type scratch struct {
+	axes     [2][8]axis
 	gathered [runLen]uint64
 	levels   [cascadeLevels][tileLen]uint64
 }
@@ -38,12 +40,12 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // fold reduces src over dims. Operand 0 of its axes is dst, operand 1 is src.
 func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
-	var space [2][8]axis
-	reduced, kept := split(space[0][:0], space[1][:0], dims, dst, src)
+	room := scratches.Get().(*scratch)
+	defer scratches.Put(room)
+	reduced, kept := split(room.axes[0][:0], room.axes[1][:0], dims, dst, src)
 	for i := range reduced {
 		reduced[i].stride[0] = 0
 	}
-	f := folding[T, A]{kernel: k, dst: dst.Data, src: src.Data}
 	if count(kept) == 0 {
 		return
 	}
@@ -52,7 +54,7 @@ func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 		return
 	}
 	reduced, kept = joined(reduced, 1), joined(kept, 1)
-	f.scratch = scratches.Get().(*scratch)
+	f := folding[T, A]{kernel: k, dst: dst.Data, src: src.Data, scratch: room}
 	f.outer, f.inner = cut(reduced)
 	outer, tile := cut(kept)
 	if tile.n >= leastTile && tile.stride[1] > 0 && tile.stride[1] < f.inner.stride[1] {
@@ -61,7 +63,6 @@ func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 	} else {
 		visit(kept, offsets{}, f.line)
 	}
-	scratches.Put(f.scratch)
 }
 
 type folding[T, A any] struct {
@@ -75,6 +76,10 @@ type folding[T, A any] struct {
 
 // line computes the one output at an offset.
 func (f *folding[T, A]) line(at offsets) {
+	if len(f.outer) == 0 && f.inner.n <= runLen { // nothing to merge
+		f.kernel.store(unsafe.Add(f.dst, at[0]), f.kernel.run(f.elements(at[1], f.inner.n, f.inner.stride[1])))
+		return
+	}
 	c := newCascade(f.kernel.merge, f.kernel.identity)
 	visit(f.outer, at, func(at offsets) {
 		for i := 0; i < f.inner.n; i += runLen {

@@ -35,26 +35,28 @@ func Reduce(op Op, dst, src cpu.Array, dims []int) {
 	f(dst, src, dims)
 }
 
-var reductions = [ops][cpu.Bool + 1]func(dst, src cpu.Array, dims []int){
+type reduction func(dst, src cpu.Array, dims []int)
+
+var reductions = [ops][cpu.Bool + 1]reduction{
 	Sum: {
-		cpu.Float32: sumFloats[float32],
-		cpu.Float64: sumFloats[float64],
-		cpu.Int64:   sumIntegers[int64],
-		cpu.Int32:   sumIntegers[int32],
-		cpu.Uint8:   sumIntegers[uint8],
-		cpu.Bool:    sumIntegers[uint8],
+		cpu.Float32: sumFloats[float32](),
+		cpu.Float64: sumFloats[float64](),
+		cpu.Int64:   sumIntegers[int64](),
+		cpu.Int32:   sumIntegers[int32](),
+		cpu.Uint8:   sumIntegers[uint8](),
+		cpu.Bool:    sumIntegers[uint8](),
 	},
 	Mean: {
 		cpu.Float32: meanFloats[float32],
 		cpu.Float64: meanFloats[float64],
 	},
 	Prod: {
-		cpu.Float32: prodFloats[float32],
-		cpu.Float64: prodFloats[float64],
-		cpu.Int64:   prodIntegers[int64],
-		cpu.Int32:   prodIntegers[int32],
-		cpu.Uint8:   prodIntegers[uint8],
-		cpu.Bool:    prodIntegers[uint8],
+		cpu.Float32: prodFloats[float32](),
+		cpu.Float64: prodFloats[float64](),
+		cpu.Int64:   prodIntegers[int64](),
+		cpu.Int32:   prodIntegers[int32](),
+		cpu.Uint8:   prodIntegers[uint8](),
+		cpu.Bool:    prodIntegers[uint8](),
 	},
 	Max: {
 		cpu.Float32: maxOf(float32(math.Inf(-1))),
@@ -73,24 +75,24 @@ var reductions = [ops][cpu.Bool + 1]func(dst, src cpu.Array, dims []int){
 		cpu.Bool:    minOf(uint8(math.MaxUint8)),
 	},
 	Any: {
-		cpu.Float32: anyOf[float32],
-		cpu.Float64: anyOf[float64],
-		cpu.Int64:   anyOf[int64],
-		cpu.Int32:   anyOf[int32],
-		cpu.Uint8:   anyOf[uint8],
-		cpu.Bool:    anyOf[uint8],
+		cpu.Float32: anyOf[float32](),
+		cpu.Float64: anyOf[float64](),
+		cpu.Int64:   anyOf[int64](),
+		cpu.Int32:   anyOf[int32](),
+		cpu.Uint8:   anyOf[uint8](),
+		cpu.Bool:    anyOf[uint8](),
 	},
 	All: {
-		cpu.Float32: allOf[float32],
-		cpu.Float64: allOf[float64],
-		cpu.Int64:   allOf[int64],
-		cpu.Int32:   allOf[int32],
-		cpu.Uint8:   allOf[uint8],
-		cpu.Bool:    allOf[uint8],
+		cpu.Float32: allOf[float32](),
+		cpu.Float64: allOf[float64](),
+		cpu.Int64:   allOf[int64](),
+		cpu.Int32:   allOf[int32](),
+		cpu.Uint8:   allOf[uint8](),
+		cpu.Bool:    allOf[uint8](),
 	},
 	SumSquares: {
-		cpu.Float32: sumSquares[float32],
-		cpu.Float64: sumSquares[float64],
+		cpu.Float32: sumSquares[float32](),
+		cpu.Float64: sumSquares[float64](),
 	},
 }
 
@@ -101,18 +103,23 @@ type (
 	number  interface{ float | integer }
 )
 
+// folder makes the kernel once, for all calls.
+func folder[T, A any](k kernel[T, A]) reduction {
+	return func(dst, src cpu.Array, dims []int) { fold(k, dst, src, dims) }
+}
+
 // write stores an accumulator as a T.
 func write[T, A number](p unsafe.Pointer, v A) { *(*T)(p) = T(v) }
 
 func plus[A number](a, b A) A  { return a + b }
 func times[A number](a, b A) A { return a * b }
 
-func sumFloats[T float](dst, src cpu.Array, dims []int) {
-	fold(kernel[T, float64]{0, sumRun[T, float64], addRow[T, float64], plus[float64], write[T, float64]}, dst, src, dims)
+func sumFloats[T float]() reduction {
+	return folder(kernel[T, float64]{0, sumRun[T, float64], addRow[T, float64], plus[float64], write[T, float64]})
 }
 
-func sumIntegers[T integer](dst, src cpu.Array, dims []int) {
-	fold(kernel[T, int64]{0, sumRun[T, int64], addRow[T, int64], plus[int64], write[int64, int64]}, dst, src, dims)
+func sumIntegers[T integer]() reduction {
+	return folder(kernel[T, int64]{0, sumRun[T, int64], addRow[T, int64], plus[int64], write[int64, int64]})
 }
 
 func meanFloats[T float](dst, src cpu.Array, dims []int) {
@@ -124,25 +131,25 @@ func meanFloats[T float](dst, src cpu.Array, dims []int) {
 	fold(kernel[T, float64]{0, sumRun[T, float64], addRow[T, float64], plus[float64], store}, dst, src, dims)
 }
 
-func prodFloats[T float](dst, src cpu.Array, dims []int) {
-	fold(kernel[T, float64]{1, prodRun[T, float64], mulRow[T, float64], times[float64], write[T, float64]}, dst, src, dims)
+func prodFloats[T float]() reduction {
+	return folder(kernel[T, float64]{1, prodRun[T, float64], mulRow[T, float64], times[float64], write[T, float64]})
 }
 
-func prodIntegers[T integer](dst, src cpu.Array, dims []int) {
-	fold(kernel[T, int64]{1, prodRun[T, int64], mulRow[T, int64], times[int64], write[int64, int64]}, dst, src, dims)
+func prodIntegers[T integer]() reduction {
+	return folder(kernel[T, int64]{1, prodRun[T, int64], mulRow[T, int64], times[int64], write[int64, int64]})
 }
 
-func sumSquares[T float](dst, src cpu.Array, dims []int) {
-	fold(kernel[T, float64]{0, squareRun[T], addSquareRow[T], plus[float64], write[T, float64]}, dst, src, dims)
+func sumSquares[T float]() reduction {
+	return folder(kernel[T, float64]{0, squareRun[T], addSquareRow[T], plus[float64], write[T, float64]})
 }
 
-func maxOf[T number](lowest T) func(dst, src cpu.Array, dims []int) {
+func maxOf[T number](lowest T) reduction {
 	larger := func(a, b T) T { return max(a, b) }
 	k := kernel[T, T]{lowest, maxRun[T], maxRow[T], larger, write[T, T]}
 	return func(dst, src cpu.Array, dims []int) { foldSome(k, dst, src, dims) }
 }
 
-func minOf[T number](highest T) func(dst, src cpu.Array, dims []int) {
+func minOf[T number](highest T) reduction {
 	smaller := func(a, b T) T { return min(a, b) }
 	k := kernel[T, T]{highest, minRun[T], minRow[T], smaller, write[T, T]}
 	return func(dst, src cpu.Array, dims []int) { foldSome(k, dst, src, dims) }
@@ -156,12 +163,12 @@ func foldSome[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 	fold(k, dst, src, dims)
 }
 
-func anyOf[T number](dst, src cpu.Array, dims []int) {
+func anyOf[T number]() reduction {
 	either := func(a, b uint8) uint8 { return a | b }
-	fold(kernel[T, uint8]{0, anyRun[T], anyRow[T], either, write[uint8, uint8]}, dst, src, dims)
+	return folder(kernel[T, uint8]{0, anyRun[T], anyRow[T], either, write[uint8, uint8]})
 }
 
-func allOf[T number](dst, src cpu.Array, dims []int) {
+func allOf[T number]() reduction {
 	both := func(a, b uint8) uint8 { return a & b }
-	fold(kernel[T, uint8]{1, allRun[T], allRow[T], both, write[uint8, uint8]}, dst, src, dims)
+	return folder(kernel[T, uint8]{1, allRun[T], allRow[T], both, write[uint8, uint8]})
 }
