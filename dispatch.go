@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/elementwise"
 	"github.com/ebb-ml/ebb/internal/site"
 )
 
@@ -58,6 +59,7 @@ type call struct {
 	held       []*storage // the leases: operands, results, scratch space
 	scratch    *storage
 	nhidden    int
+	before     *fresh // what an in-place call's operand was, if saved
 	saved      []saved
 	site       *site.Stack
 	prev, next *call
@@ -132,8 +134,20 @@ func (c *call) hidden(dtype DType, shape []int) {
 	c.saveOut(c.results() - 1)
 }
 
-// saveIn keeps operand i for the gradient. For op.save.
-func (c *call) saveIn(i int) { c.saved = append(c.saved, saved{slot: i, layout: c.in[i].layout}) }
+// saveIn keeps operand i for the gradient. Of the operand that an in-place
+// call changes it keeps a copy, as PyTorch does. For op.save.
+func (c *call) saveIn(i int) {
+	if i > 0 || !c.inplace {
+		c.saved = append(c.saved, saved{slot: i, layout: c.in[i].layout})
+		return
+	}
+	if c.before == nil {
+		c.result(c.in[0].dtype, c.in[0].shape)
+		c.nhidden++
+		c.before = c.out[len(c.out)-1]
+		c.saved = append(c.saved, saved{slot: 0, layout: c.before.t.layout})
+	}
+}
 
 // saveOut keeps result i for the gradient. For op.save.
 func (c *call) saveOut(i int) {
@@ -226,6 +240,9 @@ func (c *call) run() {
 			c.core.mu.Unlock()
 		}
 	}()
+	if f := c.before; f != nil {
+		elementwise.Copy(f.t.array(f.st.blk.Pointer()), c.src(0))
+	}
 	e := c.op.kernel(c)
 	running = false
 	if e = c.end(e); e != nil {
@@ -281,7 +298,7 @@ func (c *call) begin() *Error {
 		c.held = append(c.held, x.rec.st)
 	}
 	for i := range c.saved {
-		if s := &c.saved[i]; s.slot >= 0 {
+		if s := &c.saved[i]; s.slot > 0 || s.slot == 0 && c.before == nil {
 			s.version = c.held[s.slot].version
 		}
 	}
@@ -444,6 +461,12 @@ func (c *call) checkInPlace() *Error {
 		if x.strides[i] == 0 && x.shape[i] > 1 {
 			return &Error{Kind: ErrValue, Given: "the tensor was expanded: several of its elements are one number in memory",
 				Advice: "Clone it first"}
+		}
+	}
+	for i, y := range c.in[1:] {
+		if y.rec.st == x.rec.st && partlyOverlap(&x.layout, &y.layout) {
+			return &Error{Kind: ErrValue, Given: fmt.Sprintf("operand %d shares some of its memory with the tensor to be changed in place", i+1),
+				Advice: "Clone the operand first"}
 		}
 	}
 	return nil

@@ -66,13 +66,13 @@ func (b *backward) out(i int) *Tensor { return b.unpack(^i) }
 func (b *backward) unpack(slot int) *Tensor {
 	for i := range b.n.saved {
 		if s := &b.n.saved[i]; s.slot == slot {
-			x := &Tensor{layout: s.layout, rec: s.rec, meta: &meta{detached: true}}
+			x := &Tensor{layout: s.layout, rec: s.rec, meta: &meta{detached: true}, dir: b.e.scope}
 			var from edge
 			if slot < 0 {
 				if ^slot < len(b.n.outs) && s.layout.dtype.IsFloat() {
 					from = edge{b.n, ^slot}
 				}
-			} else {
+			} else if slot < len(b.n.edges) {
 				from = b.n.edges[slot]
 			}
 			switch {
