@@ -16,7 +16,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	command := func(args ...string) ([]byte, error) {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = "_generate"
-		cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=", "GOFLAGS=-mod=mod", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOOS=", "GOARCH=", "GOFLAGS=", "GOWORK=off")
 		return cmd.CombinedOutput()
 	}
 	if out, err := command("mod", "download"); err != nil {

@@ -26,7 +26,8 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 			r.task(0, nil)
 			return
 		}
-		cpu.Parallel(p.tasks, func(i int) { r.task(i, nil) })
+		shared := r // moves to the heap; r does not
+		cpu.Parallel(p.tasks, func(i int) { shared.task(i, nil) })
 		return
 	}
 	// Each thread that takes part has a lane of scratch memory and works on
@@ -43,11 +44,12 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 		}
 		return
 	}
+	shared := r
 	var next atomic.Int64
 	cpu.Parallel(lanes, func(l int) {
 		scratch := unsafe.Add(base, skip+l*lane)
-		for i := next.Add(1) - 1; i < int64(p.tasks); i = next.Add(1) - 1 {
-			r.task(int(i), scratch)
+		for i := next.Add(1) - 1; i < int64(shared.tasks); i = next.Add(1) - 1 {
+			shared.task(int(i), scratch)
 		}
 	})
 }
@@ -63,9 +65,10 @@ type runner[T float] struct {
 func (r *runner[T]) task(i int, scratch unsafe.Pointer) {
 	blocks := r.mBlocks * r.nBlocks
 	first := i / blocks * r.perTask
+	bl := block[T]{runner: *r} // a copy: what the block points to moves to the heap
 	for item := first; item < min(first+r.perTask, r.count); item++ {
 		dst, a, b := r.item(item)
-		bl := block[T]{runner: r, bias: r.bias}
+		bl.bias = r.bias
 		i0, j0 := i%blocks/r.nBlocks*r.rows, i%r.nBlocks*r.cols
 		bl.m, bl.n = min(r.rows, r.m-i0), min(r.cols, r.n-j0)
 		bl.dst, bl.a, bl.b = dst.from(i0, j0), a.from(i0, 0), b.from(0, j0)
@@ -87,7 +90,7 @@ func (r *runner[T]) task(i int, scratch unsafe.Pointer) {
 // A block is one rectangle of a result and what it needs of a and b: m rows of
 // a and n columns of b.
 type block[T float] struct {
-	*runner[T]
+	runner[T]
 	m, n            int
 	dst, a, b, bias matrix[T]
 }
