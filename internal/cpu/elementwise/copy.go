@@ -20,18 +20,22 @@ func Copy(dst, src cpu.Array) {
 }
 
 // Fill sets every element of dst to v, converted as by [Copy] (torch.full).
-func Fill(dst cpu.Array, v float64) { Copy(dst, repeat(v, dst.Shape)) }
+func Fill(dst cpu.Array, v float64) { Copy(dst, repeat(v, dst.DType, dst.Shape)) }
 
 // FillInt sets every element of dst to v, converted as by [Copy] (torch.full).
-func FillInt(dst cpu.Array, v int64) { Copy(dst, repeat(v, dst.Shape)) }
+func FillInt(dst cpu.Array, v int64) { Copy(dst, repeat(v, dst.DType, dst.Shape)) }
 
-// repeat is an array of one value everywhere.
-func repeat[T float64 | int64](v T, shape []int) cpu.Array {
-	a := cpu.Array{Data: unsafe.Pointer(&v), DType: cpu.Int64, Shape: shape, Strides: make([]int, len(shape))}
+// repeat is an array of v, converted to t, everywhere.
+func repeat[T float64 | int64](v T, t cpu.DType, shape []int) cpu.Array {
+	wide := cpu.Array{Data: unsafe.Pointer(&v), DType: cpu.Int64}
 	if _, ok := any(v).(float64); ok {
-		a.DType = cpu.Float64
+		wide.DType = cpu.Float64
 	}
-	return a
+	var room [8]byte
+	one := cpu.Array{Data: unsafe.Pointer(&room), DType: t}
+	Copy(one, wide)
+	one.Shape, one.Strides = shape, make([]int, len(shape))
+	return one
 }
 
 // casts are the kernels from the second dtype to the first.

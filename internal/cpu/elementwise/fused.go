@@ -23,7 +23,7 @@ var addScaled = [dtypes]func(alpha float64) kernel{
 }
 
 func addScaledFloat[T float](alpha float64) kernel {
-	s := T(alpha)
+	s := float64(T(alpha))
 	return binary(func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		for i := range d {
@@ -66,7 +66,7 @@ func addcmul[T float](v T) kernel {
 	return ternary(func(d, a, b, c []T) {
 		a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 		for i := range d {
-			d[i] = fma(T(v*b[i]), c[i], a[i])
+			d[i] = fma(float64(v*b[i]), c[i], a[i])
 		}
 	})
 }
@@ -100,19 +100,19 @@ func Lerp(dst, a, b cpu.Array, w float64) {
 }
 
 func lerp[T float](w T) kernel {
-	if math.Abs(float64(w)) < 0.5 {
+	if near := float64(w); math.Abs(near) < 0.5 {
 		return binary(func(d, a, b []T) {
 			a, b = a[:len(d)], b[:len(d)]
 			for i := range d {
-				d[i] = fma(w, b[i]-a[i], a[i])
+				d[i] = fma(near, b[i]-a[i], a[i])
 			}
 		})
 	}
-	w = -(1 - w)
+	rest := -float64(1 - w)
 	return binary(func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		for i := range d {
-			d[i] = fma(w, b[i]-a[i], b[i])
+			d[i] = fma(rest, b[i]-a[i], b[i])
 		}
 	})
 }

@@ -55,9 +55,10 @@ func keepIf[T float](v T, keep uint8) T {
 // fma is x*y + z rounded once, as PyTorch's vector code does it. For float32
 // the product is exact in float64 and the sum is rounded twice, which differs
 // from a true fused operation about once in 2^29.
-func fma[T float](x, y, z T) T {
-	if unsafe.Sizeof(x) == 4 {
-		return T(float64(x)*float64(y) + float64(z))
+// x comes widened, outside of the loop where that can be.
+func fma[T float](x float64, y, z T) T {
+	if unsafe.Sizeof(y) == 4 {
+		return T(x*float64(y) + float64(z))
 	}
-	return T(math.FMA(float64(x), float64(y), float64(z)))
+	return T(math.FMA(x, float64(y), float64(z)))
 }

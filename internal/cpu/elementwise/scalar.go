@@ -1,10 +1,6 @@
 package elementwise
 
-import (
-	"unsafe"
-
-	"github.com/ebb-ml/ebb/internal/cpu"
-)
+import "github.com/ebb-ml/ebb/internal/cpu"
 
 // BinaryScalar sets dst to op(a, v), or to op(v, a) if reversed. As in PyTorch
 // v is first converted to a's dtype (0.1 becomes the float32 nearest to it), and
@@ -17,7 +13,7 @@ func BinaryScalar(op BinaryOp, dst, a cpu.Array, v float64, reversed bool) error
 			return nil
 		}
 	}
-	return binaryScalar(op, dst, a, repeat(v, nil), reversed)
+	return binaryScalar(op, dst, a, repeat(v, a.DType, a.Shape), reversed)
 }
 
 // BinaryScalarInt is [BinaryScalar] for an integer scalar.
@@ -28,18 +24,14 @@ func BinaryScalarInt(op BinaryOp, dst, a cpu.Array, v int64, reversed bool) erro
 			return nil
 		}
 	}
-	return binaryScalar(op, dst, a, repeat(v, nil), reversed)
+	return binaryScalar(op, dst, a, repeat(v, a.DType, a.Shape), reversed)
 }
 
 func binaryScalar(op BinaryOp, dst, a, v cpu.Array, reversed bool) error {
-	var room [8]byte
-	one := cpu.Array{Data: unsafe.Pointer(&room), DType: a.DType}
-	Copy(one, v)
-	one.Shape, one.Strides = a.Shape, make([]int, len(a.Shape))
 	if reversed {
-		return Binary(op, dst, one, a)
+		return Binary(op, dst, v, a)
 	}
-	return Binary(op, dst, a, one)
+	return Binary(op, dst, a, v)
 }
 
 // powers is the kernel for a constant exponent, nil if there is no special one.
