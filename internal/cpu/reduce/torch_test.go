@@ -147,3 +147,39 @@ func TestSumIsAccurate(t *testing.T) {
 		t.Errorf("sum of 2^20 times 2^-60 beside 1 is %v, want %v", got, want)
 	}
 }
+
+// Columns and lines that fill every level of the cascade. The sums are of whole
+// numbers, so they are exact in any order.
+func TestSumOfMany(t *testing.T) {
+	for _, rows := range []int{1, 63, 64, 65, 64*64 - 1, 64*64 + 1, 3*64*64 + 70} {
+		for _, cols := range []int{9, 70} {
+			for _, dtype := range []cpu.DType{cpu.Float64, cpu.Int64} {
+				shape := []int{rows, cols}
+				x := arraytest.New(dtype, shape, []int{cols, 1})
+				across := arraytest.New(dtype, shape, []int{1, rows})
+				want := make([]int64, cols)
+				for i := range x.Len() {
+					v := int64(i*i%1009 - 400)
+					want[i%cols] += v
+					for _, a := range []*arraytest.Guarded{x, across} {
+						if dtype == cpu.Float64 {
+							a.SetFloat(i, float64(v))
+						} else {
+							a.SetInteger(i, v)
+						}
+					}
+				}
+				for _, a := range []*arraytest.Guarded{x, across} {
+					sum := arraytest.New(dtype, []int{1, cols}, []int{1, 1})
+					Reduce(Sum, sum.Array, a.Array, []int{0})
+					for i, w := range want {
+						if sum.Float(i) != float64(w) {
+							t.Fatalf("%d rows, %d columns, strides %v: sum %d is %v, want %d", rows, cols, a.Strides, i, sum.Float(i), w)
+						}
+					}
+					sum.CheckCanaries(t)
+				}
+			}
+		}
+	}
+}
