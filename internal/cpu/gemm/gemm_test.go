@@ -306,7 +306,7 @@ func TestZeroSizes(t *testing.T) {
 
 // Inner dimensions past one step, and results of several blocks and tasks.
 func TestBlocks(t *testing.T) {
-	sizes := [][3]int{{3, 5, 257}, {13, 40, 600}, {1, 70, 2000}, {2, 300, 513}, {500, 1, 300}, {200, 130, 70}, {400, 530, 40}, {100, 100, 512}}
+	sizes := [][3]int{{3, 5, 257}, {13, 40, 600}, {1, 70, 2000}, {2, 300, 513}, {500, 1, 300}, {2, 3, 70000}, {200, 130, 70}, {400, 530, 40}, {100, 100, 512}}
 	eachLab(t, 1<<23, func(t *testing.T, l32 *lab[float32], l64 *lab[float64]) {
 		for i, s := range sizes {
 			for j := range layouts {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestGeneratedFilesAreCurrent runs the generator and compares.
+// TestGeneratedFilesAreCurrent runs the generators and compares.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds and runs the generator")
+		t.Skip("builds and runs the generators")
 	}
 	command := func(args ...string) ([]byte, error) {
 		cmd := exec.Command("go", args...)
@@ -20,14 +20,19 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 		return cmd.CombinedOutput()
 	}
 	if out, err := command("mod", "download"); err != nil {
-		t.Skipf("the generator's modules cannot be had: %v\n%s", err, out)
+		t.Skipf("the generators' modules cannot be had: %v\n%s", err, out)
 	}
 	dir := t.TempDir()
-	asm, stubs := filepath.Join(dir, "gemm_amd64.s"), filepath.Join(dir, "stubs_amd64.go")
-	if out, err := command("run", ".", "-pkg", "gemm", "-out", asm, "-stubs", stubs); err != nil {
-		t.Fatalf("the generator failed: %v\n%s", err, out)
+	var files []string
+	for arch, program := range map[string][]string{"amd64": {".", "-pkg", "gemm"}, "arm64": {"./neon"}} {
+		asm, stubs := filepath.Join(dir, "gemm_"+arch+".s"), filepath.Join(dir, "stubs_"+arch+".go")
+		files = append(files, asm, stubs)
+		args := append([]string{"run"}, append(program, "-out", asm, "-stubs", stubs)...)
+		if out, err := command(args...); err != nil {
+			t.Fatalf("the generator for %s failed: %v\n%s", arch, err, out)
+		}
 	}
-	for _, name := range []string{asm, stubs} {
+	for _, name := range files {
 		want, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

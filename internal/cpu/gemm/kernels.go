@@ -38,12 +38,17 @@ type copyFunc[T float] func(n int, src *T, lds int, dst *T, ldd int)
 
 // kernels are the building blocks of one processor level.
 type kernels[T float] struct {
-	level  cpu.SIMD
-	nr     int           // columns of a tile
-	tiles  []tileFunc[T] // by rows of the tile, less one
-	dot4   dotFunc[T]    // four rows
-	dot1   dotFunc[T]    // one row
-	square int           // transpose works on squares of this side
+	level cpu.SIMD
+	nr    int           // columns of a tile
+	tiles []tileFunc[T] // by rows of the tile, less one
+
+	// wholeTiles says that tiles compute nr columns, no fewer: they cannot mask
+	// those that are not there.
+	wholeTiles bool
+
+	dot4   dotFunc[T] // four rows
+	dot1   dotFunc[T] // one row
+	square int        // transpose works on squares of this side
 
 	// transpose: for p < n*square, j < square: dst[p*ldd+j] = src[j*lds+p].
 	transpose copyFunc[T]

@@ -117,9 +117,14 @@ func (p *plan[T]) cutBatch(work int) {
 func (p *plan[T]) choosePacking() {
 	tiles := (p.rows + p.kern.mr() - 1) / p.kern.mr()
 	panels := (p.cols + p.kern.nr - 1) / p.kern.nr
-	p.packB = p.b.cs != 1 || tiles >= 4 && p.k > 1
+	p.packB = p.b.cs != 1 || p.ragged() || tiles >= 4 && p.k > 1
 	p.packA = panels >= 4
 }
+
+// ragged says that the last tile of each row of tiles has columns beyond the
+// result, which the kernel cannot leave out: its panel of b must be packed, so
+// that there is something to read, and the tile go through the buffer.
+func (p *plan[T]) ragged() bool { return p.kern.wholeTiles && p.n%p.kern.nr != 0 }
 
 // depth is the largest step of the inner dimension that occurs.
 func (p *plan[T]) depth() int { return min(p.k, stepK) }
@@ -147,7 +152,7 @@ func (p *plan[T]) sizes() (a, b, tile int) {
 	if p.packB {
 		b = p.depth() * roundUp(p.cols, p.kern.nr)
 	}
-	if p.scatter {
+	if p.scatter || p.ragged() {
 		tile = p.kern.mr() * p.kern.nr
 	}
 	return a, b, tile

@@ -122,32 +122,47 @@ func (b *block[T]) loops() {
 // dotProducts computes the block as products of a matrix, whose rows are in
 // one piece, and vectors: the rows of a, or the column of b.
 func (b *block[T]) dotProducts() {
-	var sums [4]T
+	var d dots[T]
 	if b.n == 1 {
 		for i := 0; i < b.m; i += 4 {
-			b.dots4(min(4, b.m-i), b.a.at(i, 0), b.a.rs, (*T)(b.b.p), &sums)
+			d.run(b.kern, min(4, b.m-i), b.k, b.a.at(i, 0), b.a.rs, (*T)(b.b.p))
 			for x := range min(4, b.m-i) {
-				b.put(i+x, 0, sums[x])
+				b.put(i+x, 0, d.sums[x])
 			}
 		}
 		return
 	}
 	for i := range b.m {
 		for j := 0; j < b.n; j += 4 {
-			b.dots4(min(4, b.n-j), b.b.at(0, j), b.b.cs, b.a.at(i, 0), &sums)
+			d.run(b.kern, min(4, b.n-j), b.k, b.b.at(0, j), b.b.cs, b.a.at(i, 0))
 			for x := range min(4, b.n-j) {
-				b.put(i, j+x, sums[x])
+				b.put(i, j+x, d.sums[x])
 			}
 		}
 	}
 }
 
-func (b *block[T]) dots4(rows int, m *T, ld int, x *T, sums *[4]T) {
-	if rows == 4 {
-		b.kern.dot4(b.k, m, ld, x, &sums[0])
-		return
-	}
-	for i := range rows {
-		b.kern.dot1(b.k, step(m, i*ld), ld, x, &sums[i])
+// dots holds up to four dot products.
+type dots[T float] struct{ sums, part [4]T }
+
+// stepDots is how many products one call of a kernel adds up: some
+// microseconds' worth, since a goroutine cannot be stopped in assembly.
+const stepDots = 1 << 15
+
+// run computes the products of rows of a matrix, ld apart, and x.
+func (d *dots[T]) run(kern *kernels[T], rows, k int, m *T, ld int, x *T) {
+	d.sums = [4]T{}
+	for p := 0; p < k; p += stepDots {
+		n := min(stepDots, k-p)
+		if rows == 4 {
+			kern.dot4(n, step(m, p), ld, step(x, p), &d.part[0])
+		} else {
+			for i := range rows {
+				kern.dot1(n, step(m, i*ld+p), ld, step(x, p), &d.part[i])
+			}
+		}
+		for i := range rows {
+			d.sums[i] += d.part[i]
+		}
 	}
 }

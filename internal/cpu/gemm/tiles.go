@@ -30,7 +30,7 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 			for i := 0; i < b.m; {
 				rows := b.tileRows(b.m - i)
 				call := b.kern.tiles[rows-1]
-				if b.scatter {
+				if b.scatter || b.kern.wholeTiles && cols < nr {
 					buffer := (*T)(spaceTile)
 					call(k, a.at(i, 0), a.rs, a.cs, panel, ldb, buffer, nr, nil, 0, cols)
 					b.scatterTile(i, j, rows, cols, buffer, k0 == 0)
@@ -57,10 +57,10 @@ func (b *block[T]) tileRows(left int) int {
 	return min(left, mr)
 }
 
-// biasInTile says that the kernel can add the bias: it adds one matrix only,
-// whose rows must have unit stride.
+// biasInTile says that the bias is added with the first step: a kernel adds
+// one matrix only, whose rows must have unit stride.
 func (b *block[T]) biasInTile() bool {
-	return !b.scatter && !b.accumulate && b.bias.cs == 1
+	return b.bias.p != nil && !b.accumulate && (b.scatter || b.bias.cs == 1)
 }
 
 // added is what the kernel adds to the tile at i, j.
@@ -68,7 +68,7 @@ func (b *block[T]) added(i, j int, first bool) (*T, int) {
 	switch {
 	case !first || b.accumulate:
 		return b.dst.at(i, j), b.dst.rs
-	case b.bias.p != nil && b.biasInTile():
+	case b.biasInTile():
 		return b.bias.at(i, j), b.bias.rs
 	}
 	return nil, 0
@@ -81,6 +81,8 @@ func (b *block[T]) scatterTile(i, j, rows, cols int, buffer *T, first bool) {
 			v, to := *step(buffer, x*b.kern.nr+y), b.dst.at(i+x, j+y)
 			if !first || b.accumulate {
 				v += *to
+			} else if b.biasInTile() {
+				v += *b.bias.at(i+x, j+y)
 			}
 			*to = v
 		}
