@@ -148,6 +148,25 @@ func TestSumIsAccurate(t *testing.T) {
 	}
 }
 
+// The same for columns.
+func TestColumnSumIsAccurate(t *testing.T) {
+	const rows, cols = 1<<17 + 1, leastTile
+	x := arraytest.New(cpu.Float64, []int{rows, cols}, []int{cols, 1})
+	sum := arraytest.New(cpu.Float64, []int{1, cols}, []int{cols, 1})
+	for i := range rows * cols {
+		x.SetFloat(i, math.Ldexp(1, -60))
+	}
+	for i := range cols {
+		x.SetFloat(i, 1)
+	}
+	Reduce(Sum, sum.Array, x.Array, []int{0})
+	for i := range cols {
+		if got, want := sum.Float(i)-1, math.Ldexp(1, -43); math.Abs(got-want) > want/20 {
+			t.Errorf("column %d of 2^17 times 2^-60 below 1 sums to %v beside it, want %v", i, got, want)
+		}
+	}
+}
+
 // Columns and lines that fill every level of the cascade. The sums are of whole
 // numbers, so they are exact in any order.
 func TestSumOfMany(t *testing.T) {
