@@ -113,6 +113,9 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 
 // recycle gives c back to the pool.
 func (c *call) recycle() {
+	for _, f := range c.out {
+		f.t = nil // see fresh
+	}
 	clear(c.in)
 	clear(c.out)
 	clear(c.held)
@@ -135,9 +138,9 @@ func (c *call) hidden(dtype DType, shape []int) {
 }
 
 // saveIn keeps operand i for the gradient. Of the operand that an in-place
-// call changes it keeps a copy, as PyTorch does. For op.save.
+// call changes, by whatever name it is given, it keeps a copy. For op.save.
 func (c *call) saveIn(i int) {
-	if i > 0 || !c.inplace {
+	if !c.inplace || !c.in[i].sameElements(c.in[0]) {
 		c.saved = append(c.saved, saved{slot: i, layout: c.in[i].layout})
 		return
 	}
@@ -145,8 +148,8 @@ func (c *call) saveIn(i int) {
 		c.result(c.in[0].dtype, c.in[0].shape)
 		c.nhidden++
 		c.before = c.out[len(c.out)-1]
-		c.saved = append(c.saved, saved{slot: 0, layout: c.before.t.layout})
 	}
+	c.saved = append(c.saved, saved{slot: i, layout: c.before.t.layout, copied: true})
 }
 
 // saveOut keeps result i for the gradient. For op.save.
@@ -212,7 +215,7 @@ func (c *call) do() *Tensor {
 	if c.inplace {
 		return c.in[0]
 	}
-	return &c.out[0].t
+	return c.out[0].t
 }
 
 // doAll is do for several results.
@@ -221,7 +224,7 @@ func (c *call) doAll() []*Tensor {
 	defer c.recycle()
 	ts := make([]*Tensor, len(c.out)-c.nhidden)
 	for i := range ts {
-		ts[i] = &c.out[i].t
+		ts[i] = c.out[i].t
 	}
 	return ts
 }
@@ -298,7 +301,7 @@ func (c *call) begin() *Error {
 		c.held = append(c.held, x.rec.st)
 	}
 	for i := range c.saved {
-		if s := &c.saved[i]; s.slot > 0 || s.slot == 0 && c.before == nil {
+		if s := &c.saved[i]; s.slot >= 0 && !s.copied {
 			s.version = c.held[s.slot].version
 		}
 	}

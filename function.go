@@ -113,7 +113,8 @@ func Apply(name string, f Function, in ...*Tensor) []*Tensor {
 	}
 	for i, y := range out {
 		co.transfer(y.rec, home.o)
-		y.rec.base, y.rec.layout = y.meta, &y.layout
+		l := y.layout // not y's: the record must not reach the handle
+		y.rec.base, y.rec.layout = y.meta, &l
 		if old := y.rec.node; old != nil {
 			y.rec.node = nil
 			co.dropNode(old)

@@ -50,6 +50,7 @@ type edge struct {
 type saved struct {
 	slot    int // operand i, or ^i for result i
 	layout  layout
+	copied  bool // a copy, made before the operand was changed in place
 	version uint32
 	rec     *record
 }
@@ -92,7 +93,7 @@ func (c *call) newNode() *node {
 	for i := range n.saved {
 		s := &n.saved[i]
 		st := c.held[0]
-		if s.slot == 0 && c.before != nil {
+		if s.copied {
 			st = &c.before.st
 		} else if s.slot >= 0 {
 			st = c.held[s.slot]

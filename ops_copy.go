@@ -76,7 +76,8 @@ func (x *Tensor) MoveTo(owner Owner) *Tensor {
 		st := x.rec.st
 		st.refs++
 		y := &Tensor{layout: x.layout, rec: &record{core: co, st: st, allocated: st.site}, meta: &meta{detached: true}, own: owner}
-		y.rec.base, y.rec.layout = y.meta, &y.layout
+		l := x.layout // not y's: the record must not reach the handle
+		y.rec.base, y.rec.layout = y.meta, &l
 		co.enter(y.rec, to)
 		co.mu.Unlock()
 		return y
@@ -164,6 +165,12 @@ var opStridedPlace = &opdef{name: "as_strided_backward", kernel: func(c *call) *
 	return nil
 }}
 
+// takeStrided returns a copy of the part of x that l shows of a contiguous
+// tensor of x's shape.
+func takeStrided(x *Tensor, l layout) *Tensor {
+	return apply(opStridedTake, l, l.dtype, l.shape, x.Contiguous())
+}
+
 var opStridedZero = &opdef{name: "as_strided_backward", kernel: func(c *call) *Error {
 	elementwise.Fill(strided(c.attrs.(layout), c.dst(0)), 0)
 	return nil
@@ -178,7 +185,7 @@ func init() {
 	opStridedPlace.grad = func(b *backward) {
 		if b.needs(1) {
 			l := b.n.attrs.(layout)
-			b.give(1, apply(opStridedTake, l, l.dtype, l.shape, b.grad()))
+			b.give(1, takeStrided(b.grad(), l))
 		}
 	}
 	opStridedZero.grad = func(b *backward) {

@@ -340,7 +340,7 @@ func init() {
 			b.give(0, placed(opStridedZero, l, g.Clone(), nil))
 		}
 		if b.needs(1) {
-			b.give(1, apply(opStridedTake, l, l.dtype, l.shape, g))
+			b.give(1, takeStrided(g, l))
 		}
 	}
 }

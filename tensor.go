@@ -168,6 +168,20 @@ func (x *Tensor) SharesStorage(y *Tensor) bool {
 	return x.rec.st != nil && x.rec.st == y.rec.st
 }
 
+// sameElements reports whether x and y are the same elements of the same
+// memory, in the same order.
+func (x *Tensor) sameElements(y *Tensor) bool {
+	if x.rec.st != y.rec.st || x.offset != y.offset || !sameShape(x.shape, y.shape) {
+		return false
+	}
+	for i, n := range x.shape {
+		if n > 1 && x.strides[i] != y.strides[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // Version returns how many in-place operations changed x's storage, as
 // torch's Tensor._version.
 func (x *Tensor) Version() int {
@@ -223,13 +237,16 @@ func mixedRuntimes(op string, co *core) *Error {
 	return &Error{Kind: ErrRuntime, Op: op, Given: "tensors or scopes of two runtimes", core: co, Advice: "copy the data: FromSlice(owner, x.Float32s(), x.Shape()...)"}
 }
 
-// fresh is a new tensor with all its records, in one Go allocation.
+// fresh is a new tensor. What the tree of owners reaches is one Go allocation;
+// the handle, which keeps its owner's handle from being collected, is another,
+// or a forgotten owner would never be found.
 type fresh struct {
-	t    Tensor
-	meta meta
-	rec  record
-	st   storage
-	dims [8]int
+	t      *Tensor // until the call ends
+	meta   meta
+	rec    record
+	st     storage
+	layout layout
+	dims   [8]int
 }
 
 // newFresh returns a tensor of the given type and shape, contiguous, without
@@ -242,10 +259,10 @@ func newFresh(co *core, dtype DType, shape []int) *fresh {
 		dims = make([]int, 2*n)
 	}
 	copy(dims, shape)
-	f.t.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
-	f.t.rec, f.t.meta = &f.rec, &f.meta
-	f.rec.core, f.rec.base, f.rec.layout = co, &f.meta, &f.t.layout
-	f.st.dtype, f.st.shape, f.st.bytes = dtype, f.t.shape, f.t.bytes()
+	f.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
+	f.rec.core, f.rec.base, f.rec.layout = co, &f.meta, &f.layout
+	f.st.dtype, f.st.shape, f.st.bytes = dtype, f.layout.shape, f.layout.bytes()
+	f.t = &Tensor{layout: f.layout, rec: &f.rec, meta: &f.meta}
 	return f
 }
 
