@@ -20,6 +20,7 @@ type creation struct {
 	kind         Kind
 	gen          *Generator
 	requiresGrad bool
+	work         int // bytes of scratch space
 }
 
 func (d DType) create(c *creation)      { c.dtype, c.hasDType = d, true }
@@ -56,7 +57,7 @@ func create(op *opdef, attrs any, o Owner, shape []int, cr creation) *Tensor {
 		panic(err)
 	}
 	c := newCall(op, attrs)
-	c.core, c.into, c.handle, c.kind = in.core, in, o, cr.kind
+	c.core, c.into, c.handle, c.kind, c.work = in.core, in, o, cr.kind, cr.work
 	x := c.result(cr.dtype, shape).do()
 	x.meta.requiresGrad = cr.requiresGrad
 	return x
@@ -149,6 +150,55 @@ func Arange(o Owner, start, end, step any, opts ...Option) *Tensor {
 	return create(opArange, [2]scalar{a, s}, o, Shape{int(n)}, cr)
 }
 
+var opLinspace = &opdef{name: "linspace", constant: true, kernel: func(c *call) *Error {
+	a, dst := c.attrs.([2]float64), c.dst(0)
+	n := dst.Shape[0]
+	if n == 0 {
+		return nil
+	}
+	step := 0.0
+	if n > 1 {
+		step = (a[1] - a[0]) / float64(n-1)
+	}
+	// As in PyTorch the second half counts from the end.
+	half := n / 2
+	if n > 1 {
+		index.Arange(reversed(narrowed(dst, 0, half, n-half), 0), a[1], -step)
+	} else {
+		half = 1
+	}
+	index.Arange(narrowed(dst, 0, 0, half), a[0], step)
+	return nil
+}}
+
+// Linspace returns steps numbers at equal distances from start to end, both
+// inclusive. The default type is Float32; integers and bools are an [ErrDType]
+// panic, negative steps [ErrValue]. It is torch.linspace.
+func Linspace(o Owner, start, end float64, steps int, opts ...Option) *Tensor {
+	cr := creationOf("linspace", Float32, opts)
+	if !cr.dtype.IsFloat() {
+		panic(newError(ErrDType, "linspace", nil, "numbers of type %s", cr.dtype).advise("use Arange, or convert with To"))
+	}
+	if steps < 0 {
+		throw(ErrValue, "linspace", nil, "%d steps", steps)
+	}
+	return create(opLinspace, [2]float64{start, end}, o, Shape{steps}, cr)
+}
+
+var opEye = &opdef{name: "eye", constant: true, kernel: func(c *call) *Error {
+	dst := c.dst(0)
+	elementwise.FillInt(dst, 0)
+	n := min(dst.Shape[0], dst.Shape[1])
+	elementwise.FillInt(cpu.Array{Data: dst.Data, DType: dst.DType, Shape: []int{n}, Strides: []int{dst.Strides[0] + dst.Strides[1]}}, 1)
+	return nil
+}}
+
+// Eye returns a matrix with ones on the diagonal and zeros elsewhere. The
+// default type is Float32. It is torch.eye.
+func Eye(o Owner, rows, cols int, opts ...Option) *Tensor {
+	return create(opEye, nil, o, Shape{rows, cols}, creationOf("eye", Float32, opts))
+}
+
 // FromSlice returns a tensor of the given shape with a copy of data, row-major,
 // of data's type. Without sizes the shape is that of data: one dimension.
 // It is torch.tensor.
@@ -197,7 +247,7 @@ var opFromSlice = &opdef{name: "tensor", constant: true, kernel: func(c *call) *
 	return nil
 }}
 
-// owner returns where results on x alone land, for the New functions.
+// resultScope returns where results on x alone land, for the New functions.
 func (x *Tensor) resultScope(op string) *Scope {
 	s := x.Scope()
 	if s == nil {
@@ -227,4 +277,26 @@ func (x *Tensor) NewFull(shape Shape, value any) *Tensor {
 // NewEmpty is [Tensor.NewZeros] without the zeros. It is torch.Tensor.new_empty.
 func (x *Tensor) NewEmpty(shape ...int) *Tensor {
 	return create(opEmpty, nil, x.resultScope("new_empty"), shape, creation{dtype: x.dtype})
+}
+
+// ZerosLike returns zeros of x's shape and, unless asked otherwise, type, in the
+// scope where results on x land. It is torch.zeros_like.
+func ZerosLike(x *Tensor, opts ...Option) *Tensor {
+	return create(opFull, fillValue{}, x.resultScope("zeros_like"), x.shape, creationOf("zeros_like", x.dtype, opts))
+}
+
+// OnesLike is [ZerosLike] with ones. It is torch.ones_like.
+func OnesLike(x *Tensor, opts ...Option) *Tensor {
+	return create(opFull, fillValue{float: 1}, x.resultScope("ones_like"), x.shape, creationOf("ones_like", x.dtype, opts))
+}
+
+// FullLike is [ZerosLike] with value, a Go number or bool. It is
+// torch.full_like.
+func FullLike(x *Tensor, value any, opts ...Option) *Tensor {
+	return create(opFull, scalarOf("full_like", value).fill(), x.resultScope("full_like"), x.shape, creationOf("full_like", x.dtype, opts))
+}
+
+// EmptyLike is [ZerosLike] without the zeros. It is torch.empty_like.
+func EmptyLike(x *Tensor, opts ...Option) *Tensor {
+	return create(opEmpty, nil, x.resultScope("empty_like"), x.shape, creationOf("empty_like", x.dtype, opts))
 }
