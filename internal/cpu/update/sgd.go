@@ -39,10 +39,11 @@ func SGD(param, grad cpu.Array, momentum *cpu.Array, opt SGDOptions) {
 type sgdStep[T float] struct {
 	minusLR, momentum, keep, decay T // keep is 1 - Dampening
 	opt                            SGDOptions
+	kern                           *kernels[T]
 }
 
 func sgd[T float](param, grad cpu.Array, momentum *cpu.Array, opt SGDOptions) {
-	s := sgdStep[T]{T(-opt.LR), T(opt.Momentum), T(1 - opt.Dampening), T(opt.WeightDecay), opt}
+	s := sgdStep[T]{T(-opt.LR), T(opt.Momentum), T(1 - opt.Dampening), T(opt.WeightDecay), opt, kernelsOf[T]()}
 	arrays := []cpu.Array{param, grad}
 	if opt.Momentum != 0 {
 		arrays = append(arrays, *momentum)
@@ -58,34 +59,44 @@ func sgd[T float](param, grad cpu.Array, momentum *cpu.Array, opt SGDOptions) {
 	})
 }
 
-// run updates the elements of one run. The plain cases have loops of their own.
+// run updates the elements of one run: those in one piece by the kernels, the
+// rest, and rare cases, one by one.
 func (s *sgdStep[T]) run(p, g, m unsafe.Pointer, r run) {
-	unit := r.step[0] == 1 && r.step[1] == 1
-	switch {
-	case unit && m == nil && s.decay == 0 && !s.opt.Maximize:
-		param, grad := unsafe.Slice((*T)(p), r.n), unsafe.Slice((*T)(g), r.n)
-		for i, d := range grad {
-			param[i] = fma(s.minusLR, d, param[i])
-		}
-	case unit && m != nil && r.step[2] == 1 && !s.opt.First && !s.opt.Nesterov && s.opt.Dampening == 0 && !s.opt.Maximize:
-		param, grad, buf := unsafe.Slice((*T)(p), r.n), unsafe.Slice((*T)(g), r.n), unsafe.Slice((*T)(m), r.n)
-		for i, d := range grad {
-			if s.decay != 0 {
-				d = fma(s.decay, param[i], d)
-			}
-			b := T(s.momentum*buf[i]) + d
-			buf[i] = b
-			param[i] = fma(s.minusLR, b, param[i])
-		}
-	default:
-		for i := range r.n {
-			var buf *T
-			if m != nil {
-				buf = elem[T](m, i*r.step[2])
-			}
-			s.element(elem[T](p, i*r.step[0]), *elem[T](g, i*r.step[1]), buf)
-		}
+	done := 0
+	unit := r.step[0] == 1 && r.step[1] == 1 && (m == nil || r.step[2] == 1)
+	if unit && !s.opt.Maximize && (m == nil || !s.opt.First) {
+		done = r.n - r.n%s.kern.lanes
 	}
+	if done > 0 {
+		s.vectors(done, (*T)(p), (*T)(g), (*T)(m))
+	}
+	for i := done; i < r.n; i++ {
+		var buf *T
+		if m != nil {
+			buf = elem[T](m, i*r.step[2])
+		}
+		s.element(elem[T](p, i*r.step[0]), *elem[T](g, i*r.step[1]), buf)
+	}
+}
+
+// vectors updates n elements in one piece.
+func (s *sgdStep[T]) vectors(n int, p, g, m *T) {
+	markWrite(p, n)
+	markRead(g, n)
+	decays := 0
+	if s.opt.WeightDecay != 0 {
+		decays = 1
+	}
+	if m == nil {
+		s.kern.sgd[decays](n, p, g, s.minusLR, s.decay)
+		return
+	}
+	markWrite(m, n)
+	kernel := s.kern.momentum[decays]
+	if s.opt.Nesterov {
+		kernel = s.kern.nesterov[decays]
+	}
+	kernel(n, p, g, m, s.minusLR, s.decay, s.momentum, s.keep)
 }
 
 func (s *sgdStep[T]) element(param *T, d T, buf *T) {

@@ -14,8 +14,9 @@ import (
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
-// taskElements is how many elements a task covers; one costs about 1 ns.
-const taskElements = 1 << 15
+// taskElements is how many elements a task covers; one costs about 0.1 ns, in Go
+// 1.5 ns.
+const taskElements = 1 << 17
 
 type float interface{ float32 | float64 }
 
@@ -123,21 +124,25 @@ func sumSquares[T float](a cpu.Array) float64 {
 	return total
 }
 
-// sumRow sums in four interleaved parts, which do not wait for each other.
+// sumRow sums in sixteen interleaved parts, which do not wait for each other.
 func sumRow[T float](p unsafe.Pointer, n, step int) float64 {
-	var s [4]float64
+	var sums [16]float64
 	i := 0
-	for ; i+4 <= n; i += 4 {
-		for k := range s {
-			v := float64(*elem[T](p, (i+k)*step))
-			s[k] += float64(v * v)
-		}
+	if step == 1 && n >= len(sums) {
+		i = n - n%len(sums)
+		markRead((*T)(p), i)
+		kernelsOf[T]().sumSquares(i, (*T)(p), &sums)
 	}
 	for ; i < n; i++ {
 		v := float64(*elem[T](p, i*step))
-		s[0] += float64(v * v)
+		sums[i%len(sums)] += float64(v * v)
 	}
-	return s[0] + s[1] + (s[2] + s[3])
+	for width := len(sums) / 2; width > 0; width /= 2 {
+		for k := range width {
+			sums[k] += sums[k+width]
+		}
+	}
+	return sums[0]
 }
 
 // Scale multiplies a by factor, rounded to a's dtype first, in place.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"testing"
 	"unsafe"
 
@@ -141,11 +142,11 @@ func testSGD[T float](t *testing.T, name string, dt cpu.DType, c refSGD, variant
 // split, must give what one element at a time gives, for any thread count.
 func TestSGDLarge(t *testing.T) {
 	t.Cleanup(func() { cpu.SetNumThreads(0); cpu.StopWorkers() })
-	shape := []int{300, 250}
-	v := make([]float64, 300*250)
+	shape := []int{700, 250}
+	v := make([]float64, 700*250)
 	g := make([]float64, len(v))
 	want := make([]float64, len(v))
-	s := sgdStep[float32]{minusLR: -0.5, decay: 0.25, opt: SGDOptions{WeightDecay: 0.25}}
+	s := sgdStep[float32]{minusLR: -0.5, decay: 0.25, opt: SGDOptions{WeightDecay: 0.25}} // for its element method
 	for i := range v {
 		v[i], g[i] = float64(float32(math.Sin(float64(i)))), float64(float32(math.Cos(float64(i))))
 		p := float32(v[i])
@@ -160,6 +161,63 @@ func TestSGDLarge(t *testing.T) {
 			SGD(param, grad, nil, SGDOptions{LR: 0.5, WeightDecay: 0.25})
 			if err := equal[float32](param, want); err != nil {
 				t.Fatalf("%d threads, variant %d: %v", threads, variant, err)
+			}
+		}
+	}
+}
+
+// Each kernel of each level must give the bits of its Go twin, for random
+// values: the rare double rounding of the float32 twin does not occur in these.
+func TestKernelsAgainstGo(t *testing.T) {
+	testKernels(t, kernelSets32())
+	testKernels(t, kernelSets64())
+}
+
+func testKernels[T float](t *testing.T, sets []*kernels[T]) {
+	best, _ := cpu.Level()
+	random := func(n int, f float64) []T {
+		v := make([]T, n+16)
+		for i := range v {
+			v[i] = 77
+			if i >= 8 && i < n+8 {
+				v[i] = T(math.Sin(float64(i)*f) * 3)
+			}
+		}
+		return v
+	}
+	for _, kern := range sets[1:] {
+		if kern.level > best {
+			continue
+		}
+		for n := kern.lanes; n < 12*kern.lanes; n += kern.lanes {
+			for decays := range 2 {
+				for mode := range 3 {
+					var got, want [][]T
+					for _, k := range []*kernels[T]{kern, sets[0]} {
+						p, g, m := random(n, 1.1), random(n, 2.3), random(n, 3.7)
+						switch mode {
+						case 0:
+							k.sgd[decays](n, &p[8], &g[8], -0.1, 0.01)
+						case 1:
+							k.momentum[decays](n, &p[8], &g[8], &m[8], -0.1, 0.01, 0.9, 0.7)
+						case 2:
+							k.nesterov[decays](n, &p[8], &g[8], &m[8], -0.1, 0.01, 0.9, 1)
+						}
+						got, want = want, [][]T{p, g, m}
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("%v: n %d, decay %d, mode %d: differs from Go", kern.level, n, decays, mode)
+					}
+				}
+			}
+			if n%16 == 0 {
+				x := random(n, 1.3)
+				got, want := [16]float64{1}, [16]float64{1}
+				kern.sumSquares(n, &x[8], &got)
+				sets[0].sumSquares(n, &x[8], &want)
+				if got != want {
+					t.Errorf("%v: sum of %d squares differs from Go", kern.level, n)
+				}
 			}
 		}
 	}
