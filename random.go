@@ -48,3 +48,42 @@ func (g *Generator) draw(f func(s *random.Source)) {
 	defer g.mu.Unlock()
 	f(g.src)
 }
+
+// Int63 returns a number from 0 to 1<<63 - 1: the value of
+// torch.empty((), dtype=torch.int64).random_(generator=g), which PyTorch's
+// data loaders and samplers draw to seed others.
+func (g *Generator) Int63() (n int64) {
+	g.draw(func(s *random.Source) { n = s.Int63() })
+	return n
+}
+
+// Randperm fills dst with a permutation of the numbers from 0 to len(dst)-1,
+// as torch.randperm(len(dst), generator=g).
+func (g *Generator) Randperm(dst []int64) {
+	g.draw(func(s *random.Source) { random.Randperm(s, dst) })
+}
+
+// Randint fills dst with numbers from low, inclusive, to high, exclusive, as
+// torch.randint(low, high, (len(dst),), generator=g). A range without numbers
+// is an [ErrValue] panic.
+func (g *Generator) Randint(dst []int64, low, high int64) {
+	if low >= high {
+		throw(ErrValue, "randint", nil, "a range from %d to %d", low, high)
+	}
+	g.draw(func(s *random.Source) { random.Randint(s, dst, low, high) })
+}
+
+// Multinomial fills dst with indices into weights, each drawn with a
+// probability proportional to its weight, as torch.multinomial(weights,
+// len(dst), replacement, generator=g). Weights that nothing can be drawn by
+// (negative, not finite, all zero, or fewer than draws without replacement) are
+// an [ErrValue] panic.
+func (g *Generator) Multinomial(dst []int64, weights []float64, replacement bool) {
+	var err error
+	g.draw(func(s *random.Source) { err = random.Multinomial(s, dst, weights, replacement) })
+	if err != nil {
+		e := newError(ErrValue, "multinomial", nil, "nothing can be drawn by these weights")
+		e.Err = err
+		panic(e)
+	}
+}
