@@ -158,7 +158,7 @@ func (c *Case) checkUsedUp(t *testing.T, tr *trial, s *ebb.Scope, outs []*ebb.Te
 }
 
 // checkSaved closes the operands one after another: those the graph saved
-// stay.
+// stay. It cannot tell for operands without elements.
 func (c *Case) checkSaved(t *testing.T, rt *ebb.Runtime, own []*ebb.Store, outs []*ebb.Tensor, hidden int64) {
 	var found []string
 	for i, o := range own {
@@ -172,8 +172,12 @@ func (c *Case) checkSaved(t *testing.T, rt *ebb.Runtime, own []*ebb.Store, outs 
 	if hidden != 0 {
 		found = append(found, fmt.Sprintf("%+d", hidden))
 	}
-	if got := strings.Join(found, " "); got != c.Saved {
-		t.Errorf("the graph saved %q, the row declares Saved: %q", got, c.Saved)
+	declared := slices.DeleteFunc(strings.Fields(c.Saved), func(f string) bool {
+		i := int(f[0] - 'a')
+		return i >= 0 && i < len(c.In) && numel(c.In[i].Shape) == 0
+	})
+	if !slices.Equal(found, declared) {
+		t.Errorf("the graph saved %q, the row declares Saved: %q", strings.Join(found, " "), c.Saved)
 	}
 }
 
