@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// program is what ebb train can run.
+type program struct {
+	name     string
+	short    string   // in a line
+	flags    []string // those that mean something for it
+	defaults settings
+	run      func(ctx context.Context, j *job) error
+}
+
+// programs are all there are.
+var programs = []*program{linear}
+
+func newTrain() *cobra.Command {
+	train := &cobra.Command{
+		Use:   "train PROGRAM",
+		Short: "Train a model, free its memory, and prove it",
+		Args: func(_ *cobra.Command, args []string) error {
+			var names []string
+			for _, p := range programs {
+				names = append(names, p.name)
+			}
+			what := "train needs a program"
+			if len(args) > 0 {
+				what = fmt.Sprintf("there is no program %q to train", args[0])
+			}
+			return fmt.Errorf("%s: %s", what, strings.Join(names, ", "))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil }, // Args has no way past it
+	}
+	for _, p := range programs {
+		train.AddCommand(p.command())
+	}
+	return train
+}
+
+// command returns the program's subcommand.
+func (p *program) command() *cobra.Command {
+	s := p.defaults
+	c := &cobra.Command{
+		Use:   p.name,
+		Short: p.short,
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.checkTargets(); err != nil {
+				return err
+			}
+			ctx, release := withSignals(context.Background())
+			defer release()
+			return newJob(p, s, c.OutOrStdout()).do(ctx)
+		},
+	}
+	addFlags(c.Flags(), &s, p.flags)
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(p.name, err) })
+	return c
+}
