@@ -122,12 +122,14 @@ func (l *Life) elsewhere(last Figures) int64 {
 // be.
 func (l *Life) verdict(last Figures) string {
 	switch n := len(l.report.Survivors); {
-	case n > 0 || last.Live > 0 || last.Mapped > 0:
-		things := fmt.Sprintf("%d survivors", n)
-		if n == 1 {
-			things = "1 survivor"
+	case n > 0:
+		var bytes int64
+		for _, s := range l.report.Survivors {
+			bytes += s.Bytes
 		}
-		return fmt.Sprintf("memory survived: %s, %s live, %s mapped", things, ebb.FormatBytes(last.Live), ebb.FormatBytes(last.Mapped))
+		return fmt.Sprintf("memory survived: %s of %s, %s mapped", count(n), ebb.FormatBytes(bytes), ebb.FormatBytes(last.Mapped))
+	case last.Live > 0 || last.Mapped > 0: // taken by another goroutine meanwhile
+		return fmt.Sprintf("memory survived: %s live, %s mapped", ebb.FormatBytes(last.Live), ebb.FormatBytes(last.Mapped))
 	case !l.back(last):
 		first := l.report.States[0]
 		var b strings.Builder
@@ -136,4 +138,11 @@ func (l *Life) verdict(last Figures) string {
 		return b.String()
 	}
 	return ""
+}
+
+func count(survivors int) string {
+	if survivors == 1 {
+		return "1 survivor"
+	}
+	return fmt.Sprintf("%d survivors", survivors)
 }

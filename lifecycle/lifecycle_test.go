@@ -96,7 +96,7 @@ func TestSurvivor(t *testing.T) {
 	if x.Released() {
 		t.Error("Free released what the program holds")
 	}
-	for _, want := range []string{"1 survivor", "4.00 KiB live", "buffer float32[32, 32]", "in kept", site} {
+	for _, want := range []string{"1 survivor of 4.00 KiB", "buffer float32[32, 32]", "in kept", site} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
@@ -273,7 +273,7 @@ func TestReportTable(t *testing.T) {
 		"InitialState   0 B       0 B  3.00 MiB  2.00 MiB        0 B   1.2 ms",
 		"  checked      0 B       0 B       0 B       0 B        0 B   1.4 ms",
 		"ModelCreated  44 B  2.00 MiB  3.00 MiB  2.00 MiB       44 B   1.5 ms",
-		"not freed: 1 survivors",
+		"not freed: 1 survivor",
 		"  activation float32[2, 3], 24 B, in run, fc1, made at main.go:7 main",
 		"",
 	}, "\n")

@@ -87,7 +87,7 @@ func (r *Report) Rows() [][]string {
 // Verdict says in a line whether the memory came back, and how RssAnon ended.
 func (r *Report) Verdict() string {
 	if !r.Freed {
-		return fmt.Sprintf("not freed: %d survivors", len(r.Survivors))
+		return "not freed: " + count(len(r.Survivors))
 	}
 	first, last := r.States[0], r.States[len(r.States)-1]
 	grown, goes := last.RSSAnon-first.RSSAnon, last.Go-first.Go
