@@ -156,10 +156,9 @@ func (x *Tensor) position(op *opdef, dims []int, keep bool) *Tensor {
 	switch len(dims) {
 	case 0:
 		flat := x.Reshape(-1)
+		defer dropTemporary(flat, x)
 		someOf(op.name, flat, []int{0})
-		y := reduceOp(op, flat, Int64, []int{0}, false)
-		dropTemporary(flat, x)
-		return y
+		return reduceOp(op, flat, Int64, []int{0}, false)
 	case 1:
 		dims = reduceDims(op.name, x, dims)
 		someOf(op.name, x, dims)

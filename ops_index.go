@@ -50,6 +50,31 @@ func (c *call) copyFirst() cpu.Array {
 	return dst
 }
 
+// sourceApart returns operand 2, from scratch space if the call changes memory
+// that it lies in.
+func (c *call) sourceApart() cpu.Array {
+	src := c.src(2)
+	if c.work == 0 {
+		return src
+	}
+	tmp := cpu.Array{Data: c.workspace(), DType: src.DType, Shape: src.Shape, Strides: contiguousStrides(src.Shape)}
+	elementwise.Copy(tmp, src)
+	return tmp
+}
+
+// addInPlace runs op, which adds src to x at idx, in place.
+func addInPlace(op *opdef, dim int, x, idx, src *Tensor) {
+	if x.SharesStorage(idx) {
+		panic(newError(ErrValue, op.name, []*Tensor{x, idx, src}, "the indices lie in the memory that is changed").advise("Clone them first"))
+	}
+	c := newCall(op, dim, x, idx, src)
+	c.inplace = true
+	if x.SharesStorage(src) {
+		c.work = int(src.bytes())
+	}
+	c.do()
+}
+
 // The operations below have operands x, indices and, if they write, a source.
 
 var opIndexSelect = &opdef{name: "index_select", kernel: func(c *call) *Error {
@@ -80,7 +105,7 @@ func (x *Tensor) IndexSelect(dim int, idx *Tensor) *Tensor {
 }
 
 var opIndexAdd = &opdef{name: "index_add", kernel: func(c *call) *Error {
-	return c.indexError(index.IndexAdd(c.copyFirst(), c.attrs.(int), c.src(1), c.src(2)))
+	return c.indexError(index.IndexAdd(c.copyFirst(), c.attrs.(int), c.src(1), c.sourceApart()))
 }}
 
 func init() {
@@ -128,7 +153,8 @@ func (x *Tensor) IndexAdd(dim int, idx, src *Tensor) *Tensor {
 // torch.Tensor.index_add_.
 func (x *Tensor) IndexAdd_(dim int, idx, src *Tensor) *Tensor {
 	d, idx := x.addable("index_add_", dim, idx, src)
-	return applyInPlace(opIndexAdd, d, x, idx, src)
+	addInPlace(opIndexAdd, d, x, idx, src)
+	return x
 }
 
 var opGather = &opdef{name: "gather", kernel: func(c *call) *Error {
@@ -182,7 +208,7 @@ func (x *Tensor) Gather(dim int, idx *Tensor) *Tensor {
 }
 
 var opScatterAdd = &opdef{name: "scatter_add", kernel: func(c *call) *Error {
-	return c.indexError(index.ScatterAdd(c.copyFirst(), c.attrs.(int), c.src(1), c.src(2)))
+	return c.indexError(index.ScatterAdd(c.copyFirst(), c.attrs.(int), c.src(1), c.sourceApart()))
 }}
 
 func init() {
@@ -232,7 +258,7 @@ func (x *Tensor) ScatterAdd(dim int, idx, src *Tensor) *Tensor {
 // is torch.Tensor.scatter_add_.
 func (x *Tensor) ScatterAdd_(dim int, idx, src *Tensor) *Tensor {
 	d, src := x.scatterable("scatter_add_", dim, idx, src)
-	applyInPlace(opScatterAdd, d, x.vector(), idx.vector(), src)
+	addInPlace(opScatterAdd, d, x.vector(), idx.vector(), src)
 	return x
 }
 

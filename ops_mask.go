@@ -69,6 +69,7 @@ func resultScopeOf(op string, xs ...*Tensor) *Scope {
 // positions returns where x is not 0, row-major, in Go memory.
 func (x *Tensor) positions() []int64 {
 	mask := x.To(Bool)
+	defer dropTemporary(mask, x)
 	var out []int64
 	Read(mask, func(data []bool) {
 		n := 0
@@ -84,7 +85,6 @@ func (x *Tensor) positions() []int64 {
 			}
 		}
 	})
-	dropTemporary(mask, x)
 	return out
 }
 
@@ -98,11 +98,10 @@ func (x *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 	s := resultScopeOf(op, x, mask)
 	in := x.In(s)
 	idx := FromSlice(s, mask.In(s).broadcastTo(shape).positions())
+	defer dropTemporary(idx, x)
 	flat := in.broadcastTo(shape).Reshape(-1)
-	y := flat.IndexSelect(0, idx)
-	dropTemporary(flat, x)
-	dropTemporary(idx, x)
-	return y
+	defer dropTemporary(flat, x)
+	return flat.IndexSelect(0, idx)
 }
 
 // NonZero returns the Int64 positions of the elements of x that are not 0, one

@@ -216,16 +216,16 @@ func (x *Tensor) logSumExp(dims []int, keep bool) *Tensor {
 	f := x
 	if !x.dtype.IsFloat() {
 		f = x.To(Float32)
+		defer dropTemporary(f, x)
 	}
 	last, along := f, dims
 	if len(dims) > 1 {
 		// The kernel takes one dimension: the last, made of all of dims.
 		last = f.joinLast(dims)
+		defer dropTemporary(last, f)
 		along = []int{len(last.shape) - 1}
 	}
 	y := reduceOp(opLogSumExp, last, last.dtype, along, false)
-	dropTemporary(last, f)
-	dropTemporary(f, x)
 	if keep {
 		return y.View(keptShape(x.shape, dims)...)
 	}

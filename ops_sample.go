@@ -14,7 +14,8 @@ type sampling struct {
 	replacement bool
 }
 
-var opBernoulli = &opdef{name: "bernoulli", constant: true, kernel: func(c *call) *Error {
+// opBernoulli carries a graph, as in PyTorch, in which its gradient ends.
+var opBernoulli = &opdef{name: "bernoulli", grad: func(*backward) {}, kernel: func(c *call) *Error {
 	if c.src(0).DType == cpu.Float32 {
 		return bernoulliEach[float32](c)
 	}
@@ -40,9 +41,8 @@ func bernoulliEach[T random.Float](c *call) *Error {
 func (x *Tensor) Bernoulli(gen ...*Generator) *Tensor {
 	wantFloat("bernoulli", x)
 	p := x.Contiguous()
-	y := apply(opBernoulli, sampling{gen: x.generator("bernoulli", gen)}, x.dtype, x.shape, p)
-	dropTemporary(p, x)
-	return y
+	defer dropTemporary(p, x)
+	return apply(opBernoulli, sampling{gen: x.generator("bernoulli", gen)}, x.dtype, x.shape, p)
 }
 
 var opMultinomial = &opdef{name: "multinomial", constant: true, kernel: func(c *call) *Error {
@@ -110,7 +110,6 @@ func (x *Tensor) multinomial(n int, replacement bool, gen []*Generator) *Tensor 
 		panic(err)
 	}
 	w := x.Contiguous()
-	y := apply(opMultinomial, sampling{x.generator(op, gen), replacement}, Int64, shape, w)
-	dropTemporary(w, x)
-	return y
+	defer dropTemporary(w, x)
+	return apply(opMultinomial, sampling{x.generator(op, gen), replacement}, Int64, shape, w)
 }
