@@ -123,7 +123,7 @@ func TruncNormal_(x *ebb.Tensor, mean, std, a, b float64, opts ...InitOption) *e
 		cdf := func(v float64) float64 { return (1 + math.Erf((v-mean)/std/math.Sqrt2)) / 2 }
 		x.Uniform_(2*cdf(a)-1, 2*cdf(b)-1, c.gen)
 		x.Copy_(mapped(x, math.Erfinv))
-		x.MulScalar_(std * math.Sqrt2).AddScalar_(mean).Clamp_(a, b)
+		x.MulScalar_(std*math.Sqrt2).AddScalar_(mean).Clamp_(a, b)
 	})
 }
 
