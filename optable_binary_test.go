@@ -34,9 +34,6 @@ func init() {
 		{Op: "Tensor.Div", Name: "numerator alone", In: []Input{F(2, 3), F(2, 3).NoGrad()}, Call: Binary(T.Div), Torch: "a / b", Saved: "b"},
 		{Op: "Tensor.Div", Name: "special", In: []Input{F(16).As(Special), F(16).Of(1, 2, 3, 0, 1, 0, 0, 1, 1, 1e-30, 1, 1e30, 1, 1, 1, 1).NoGrad()}, Call: Binary(T.Div), Torch: "a / b", Saved: "b"},
 		{Op: "Tensor.Div", Name: "integers", In: []Input{I(5), I(5).Of(1, 2, -3, 0, 5)}, Call: Binary(T.Div), Torch: "a / b"},
-		{Op: "Tensor.Neg", In: []Input{F(2, 3)}, Call: Unary(T.Neg), Torch: "-a", Large: big[:1]},
-		{Op: "Tensor.Neg", Name: "special", In: []Input{F(16).As(Special)}, Call: Unary(T.Neg), Torch: "-a"},
-		{Op: "Tensor.Neg", Name: "int", In: []Input{I32(6)}, Call: Unary(T.Neg), Torch: "-a"},
 
 		{Op: "Tensor.Add_", In: []Input{F(2, 3), F(2, 3)}, InPlace: true, Call: Binary(T.Add_), Torch: "a.add_(b)", Large: big},
 		{Op: "Tensor.Add_", Name: "broadcast", In: []Input{F(2, 3), F(3)}, InPlace: true, Call: Binary(T.Add_), Torch: "a.add_(b)"},

@@ -14,10 +14,12 @@ var table optest.Table
 // noOperations are the exported functions on tensors that compute nothing new,
 // or are tested elsewhere.
 var noOperations = map[string]string{
+	"Tensor.AllClose":                       "compares whole tensors; tested beside it",
 	"Tensor.Backward":                       "the engine, which every row runs",
 	"Tensor.Bools":                          "reads the elements",
 	"Tensor.DType":                          "describes the tensor",
 	"Tensor.Dim":                            "describes the tensor",
+	"Tensor.Equal":                          "compares whole tensors; tested beside it",
 	"Tensor.Float32s":                       "reads the elements",
 	"Tensor.Float64s":                       "reads the elements",
 	"Tensor.Grad":                           "reads the gradient",
