@@ -321,11 +321,26 @@ var opAsStrided = &opdef{name: "as_strided"}
 
 func init() {
 	opAsStrided.grad = func(b *backward) {
-		l := b.n.attrs.(layout)
-		g := b.grad()
+		l, g := unrepeated(b.n.attrs.(layout), b.grad())
 		out := g.NewZeros(b.input(0).shape...)
 		b.give(0, placed(opStridedPlace, l, out, g))
 	}
+}
+
+// unrepeated sums g over the dimensions in which l shows one element again and
+// again, and makes them 1 in l.
+func unrepeated(l layout, g *Tensor) (layout, *Tensor) {
+	var dims []int
+	for i, step := range l.strides {
+		if step == 0 && l.shape[i] > 1 {
+			dims = append(dims, i)
+		}
+	}
+	if dims == nil {
+		return l, g
+	}
+	l.shape = keptShape(l.shape, dims)
+	return l, g.SumKeep(dims...)
 }
 
 // opCopySlices is the base of a view that was changed in place: operand 0 is
