@@ -129,30 +129,3 @@ func (c *Case) layout(t *testing.T, rt *ebb.Runtime, ls []Layout, want outcome) 
 	}
 	compare(t, what+"operands", got, want, c.tolerance)
 }
-
-// Threads runs rows with large operands on different numbers of threads: the
-// bits are the same. setThreads is cpu.SetNumThreads, 0 for the default.
-func (tb *Table) Threads(t *testing.T, setThreads func(n int)) {
-	defer setThreads(0)
-	for _, c := range tb.cases {
-		if c.Large == nil || c.Skip[Threads] != "" {
-			continue
-		}
-		t.Run(c.id(), func(t *testing.T) {
-			var want outcome
-			for _, n := range []int{1, 2, 5} {
-				setThreads(n)
-				rt := newRuntime(t)
-				got, err := c.compute(rt, setup{ins: c.Large})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if n == 1 {
-					want = got
-					continue
-				}
-				compare(t, "more threads", got, want, exactly)
-			}
-		})
-	}
-}
