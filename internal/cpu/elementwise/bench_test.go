@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
-	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
 )
 
 // benchArray is a contiguous float32 array, transposed if asked.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
-	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
 	"pgregory.net/rapid"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
-	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
 )
 
 func benchArray(t cpu.DType, shape ...int) cpu.Array {

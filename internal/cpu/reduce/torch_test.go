@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
-	"github.com/ebb-ml/ebb/internal/cpu/elementwise/arraytest"
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
 )
 
 // torchCase is one call of testdata/make_torch_json.py, along dimension 1.
