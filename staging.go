@@ -29,3 +29,21 @@ func (s *Scope) Begin() {
 	s.o.seq = co.seq
 	s.o.kind = Activation
 }
+
+// Bytes returns the bytes that the tensors of the owner and of those below it
+// take. Memory that two of them share counts twice.
+func (h *handle) Bytes() int64 {
+	h.o.core.mu.Lock()
+	defer h.o.core.mu.Unlock()
+	return h.o.bytes()
+}
+
+func (o *owner) bytes() (n int64) {
+	for r := o.records.first; r != nil; r = r.next {
+		n += r.st.bytes
+	}
+	for k := o.kids.first; k != nil; k = k.next {
+		n += k.bytes()
+	}
+	return n
+}

@@ -4,23 +4,44 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
+	"sync"
 
 	"github.com/ebb-ml/ebb"
 )
 
-// Loader makes batches of a data set, pass after pass.
+// Loader makes batches of a data set, pass after pass. It is safe for use by
+// many goroutines; passes may overlap. Its goroutines, if it has any, live until
+// Close.
 type Loader[B any] struct {
-	set    Dataset[B]
-	opts   options
-	anchor *ebb.Scope
+	*works[B]
+	anchor *ebb.Scope // staging scopes lie below it
+}
+
+// works is what a Loader's goroutines share. It refers to no handle of the
+// loader, so that the collector can tell when the user forgot one.
+type works[B any] struct {
+	options
+	set     Dataset[B]
+	jobs    chan *job[B]
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	largest int64 // bytes of the largest batch so far
 }
 
 // options are what LoaderOptions set.
 type options struct {
+	name     string
 	size     int
 	shuffle  bool
 	dropLast bool
+	workers  int
+	prefetch int64
 	gen      *ebb.Generator
+	sampler  Sampler
 	batches  BatchSampler
 }
 
@@ -37,62 +58,135 @@ func Shuffle() LoaderOption { return func(o *options) { o.shuffle = true } }
 // DropLast leaves out the last batch of a pass if it is smaller than the others.
 func DropLast() LoaderOption { return func(o *options) { o.dropLast = true } }
 
+// Workers sets how many goroutines prepare batches ahead. The default is 0:
+// batches are made when they are asked for. The batches are the same.
+func Workers(n int) LoaderOption { return func(o *options) { o.workers = n } }
+
+// Prefetch bounds the bytes of the batches that workers prepare ahead. The
+// default is 64 MiB, and two batches for each worker at most in any case. The
+// first batch of a loader tells how large they are; one that is larger than all
+// before may pass the bound by the difference.
+func Prefetch(bytes int64) LoaderOption { return func(o *options) { o.prefetch = bytes } }
+
 // WithGenerator sets the generator of the loader's draws and of Shuffle's. The
 // default is the runtime's own.
 func WithGenerator(g *ebb.Generator) LoaderOption { return func(o *options) { o.gen = g } }
 
+// WithSampler sets in which order samples are taken, in the place of Shuffle.
+func WithSampler(s Sampler) LoaderOption { return func(o *options) { o.sampler = s } }
+
+// WithBatchSampler sets which samples make a batch together, in the place of
+// BatchSize, Shuffle, DropLast and WithSampler.
+func WithBatchSampler(s BatchSampler) LoaderOption { return func(o *options) { o.batches = s } }
+
+// Name names the loader in errors and in reports of memory; the default is
+// "loader".
+func Name(name string) LoaderOption { return func(o *options) { o.name = name } }
+
+// complete checks the options and fills in what was left open.
+func (o *options) complete(rt *ebb.Runtime) {
+	var given string
+	switch {
+	case o.size < 0 || o.size == 0 && o.batches == nil:
+		given = fmt.Sprintf("batches of %d samples", o.size)
+	case o.workers < 0:
+		given = fmt.Sprintf("%d workers", o.workers)
+	case o.prefetch < 0:
+		given = fmt.Sprintf("at most %d bytes ahead", o.prefetch)
+	case o.batches != nil && (o.size > 0 || o.shuffle || o.dropLast || o.sampler != nil):
+		given = "a batch sampler beside BatchSize, Shuffle, DropLast or WithSampler, which it replaces"
+	case o.sampler != nil && o.shuffle:
+		given = "a sampler beside Shuffle, which it replaces"
+	}
+	if given != "" {
+		panic(&ebb.Error{Kind: ebb.ErrValue, Op: o.name, Given: given, Advice: "see the options of data.NewLoader"})
+	}
+	if o.batches == nil {
+		if o.sampler == nil {
+			o.sampler = SequentialSampler{}
+			if o.shuffle {
+				o.sampler = RandomSampler{Generator: o.gen}
+			}
+		}
+		o.batches = FixedBatches{o.sampler, o.size, o.dropLast}
+	}
+	if o.gen == nil {
+		o.gen = rt.Generator()
+	}
+}
+
 // NewLoader returns a loader of set. Close it after use; one that is forgotten
-// is reported as a leak.
+// is reported as a leak, with the line that made it. Options that contradict
+// each other are a panic with [ebb.ErrValue]. It is torch.utils.data.DataLoader.
 func NewLoader[B any](set Dataset[B], opts ...LoaderOption) *Loader[B] {
-	o := options{size: 1}
+	o := options{name: "loader", size: -1, prefetch: 64 << 20}
 	for _, f := range opts {
 		f(&o)
 	}
-	if o.size < 1 {
-		panic(&ebb.Error{Kind: ebb.ErrValue, Op: "loader", Given: fmt.Sprintf("batches of %d samples", o.size), Advice: "a batch has 1 sample or more"})
+	if o.size == -1 {
+		o.size = 1
+		if o.batches != nil {
+			o.size = 0
+		}
 	}
-	var s Sampler = SequentialSampler{}
-	if o.shuffle {
-		s = RandomSampler{Generator: o.gen}
+	rt := set.Runtime()
+	o.complete(rt)
+	s := &works[B]{options: o, set: set}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	l := &Loader[B]{s, rt.NewScope(o.name)}
+	if o.workers > 0 {
+		s.jobs = make(chan *job[B], s.ahead())
+		for range o.workers {
+			s.running.Go(s.work)
+		}
+		runtime.AddCleanup(l, func(s *works[B]) { s.stop() }, s)
 	}
-	o.batches = Batches{s, o.size, o.dropLast}
-	if o.gen == nil {
-		o.gen = set.Runtime().Generator()
-	}
-	return &Loader[B]{set: set, opts: o, anchor: set.Runtime().NewScope("loader")}
+	return l
 }
 
 // Len returns the number of batches of a pass.
-func (l *Loader[B]) Len() int { return l.opts.batches.Len(l.set.Len()) }
+func (l *Loader[B]) Len() int { return l.batches.Len(l.set.Len()) }
 
-// Close ends the loader. Closing twice does nothing.
-func (l *Loader[B]) Close() { l.anchor.Close() }
+// Close ends the loader: passes under way end with an error, what was prepared
+// and the batch in use are released, and the workers have ended when it
+// returns. Closing twice does nothing.
+func (l *Loader[B]) Close() {
+	l.stop()
+	l.running.Wait()
+	l.anchor.Close()
+}
 
-// Batches returns one pass over the data set.
+// Batches returns one pass over the data set. Each batch lies in a scope of its
+// own, of the given mode ([NoGrad], or none: with gradients), which closes when
+// the loop goes on or ends, however it ends. An error (a data set's, ctx's, or
+// the loader was closed) is the last thing a pass yields; it is ctx.Err(), an
+// [*Error], or an [*ebb.Error] with [ebb.ErrClosed]. A panic of the data set in
+// a worker is such an error too; one in the loop's body goes on.
 func (l *Loader[B]) Batches(ctx context.Context, mode ...ebb.Mode) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
-		l.opts.gen.Int63()
-		for indices := range l.opts.batches.Batches(l.set.Len(), l.set.Runtime().Generator()) {
-			if !l.batch(ctx, indices, mode, yield) {
+		p := l.begin(ctx, mode)
+		defer p.end()
+		for {
+			b, ok, err := p.next()
+			if err != nil {
+				var none B
+				yield(none, err)
+				return
+			}
+			if !ok || !yield(b, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (l *Loader[B]) batch(ctx context.Context, indices []int64, mode []ebb.Mode, yield func(B, error) bool) bool {
-	var none B
-	if err := ctx.Err(); err != nil {
-		yield(none, err)
-		return false
+// ahead is how many batches of one pass may be prepared ahead.
+func (s *works[B]) ahead() int { return 2 * s.workers }
+
+// describe names the loader and its limits.
+func (s *works[B]) describe() string {
+	if s.workers == 0 {
+		return s.name
 	}
-	s := l.anchor.NewStaging("batch", mode...)
-	defer s.Close()
-	b, err := l.set.Batch(ctx, s, indices)
-	if err != nil {
-		yield(none, err)
-		return false
-	}
-	s.Begin()
-	return yield(b, nil)
+	return fmt.Sprintf("%s (%d workers, at most %s ahead)", s.name, s.workers, ebb.FormatBytes(s.prefetch))
 }

@@ -38,7 +38,11 @@ func NewTensorDataset(input, target *ebb.Tensor) *TensorDataset {
 		}
 		panic(e)
 	}
-	return &TensorDataset{input, target}
+	d := &TensorDataset{input: input.Detach()}
+	if target != nil {
+		d.target = target.Detach()
+	}
+	return d
 }
 
 // Len returns the number of samples.
@@ -47,13 +51,14 @@ func (d *TensorDataset) Len() int { return d.input.Size(0) }
 // Runtime returns the runtime of the tensors.
 func (d *TensorDataset) Runtime() *ebb.Runtime { return d.input.Store().Runtime() }
 
-// Batch returns copies of the samples of the given indices.
+// Batch returns copies of the samples of the given indices, without graph.
 func (d *TensorDataset) Batch(_ context.Context, scope *ebb.Scope, indices []int64) (b Batch, err error) {
 	defer ebb.Catch(&err)
+	at := ebb.FromSliceWith(scope, indices, nil, ebb.Input)
 	b.Scope = scope
-	b.Input = rows(scope, d.input, indices)
+	b.Input = d.input.In(scope).IndexSelect(0, at)
 	if d.target != nil {
-		b.Target = rows(scope, d.target, indices)
+		b.Target = d.target.In(scope).IndexSelect(0, at)
 	}
 	return b, nil
 }
@@ -64,45 +69,4 @@ func (d *TensorDataset) Close() {
 	if d.target != nil {
 		d.target.Store().Close()
 	}
-}
-
-// rows returns a copy of the given rows of x, in scope.
-func rows(scope *ebb.Scope, x *ebb.Tensor, indices []int64) *ebb.Tensor {
-	shape := append(ebb.Shape{len(indices)}, x.Shape()[1:]...)
-	switch x.DType() {
-	case ebb.Float32:
-		return rowsOf[float32](scope, x, shape, indices)
-	case ebb.Float64:
-		return rowsOf[float64](scope, x, shape, indices)
-	case ebb.Int64:
-		return rowsOf[int64](scope, x, shape, indices)
-	case ebb.Int32:
-		return rowsOf[int32](scope, x, shape, indices)
-	case ebb.Uint8:
-		return rowsOf[uint8](scope, x, shape, indices)
-	}
-	return rowsOf[bool](scope, x, shape, indices)
-}
-
-func rowsOf[T ebb.Element](scope *ebb.Scope, x *ebb.Tensor, shape ebb.Shape, indices []int64) *ebb.Tensor {
-	n, size := int64(x.Size(0)), 1
-	for _, d := range shape[1:] {
-		size *= d
-	}
-	y, err := ebb.FromFunc(scope, shape, func(dst []T) (err error) {
-		ebb.Read(x, func(src []T) {
-			for i, row := range indices {
-				if uint64(row) >= uint64(n) {
-					err = &ebb.Error{Kind: ebb.ErrIndex, Op: "TensorDataset", Given: fmt.Sprintf("sample %d of a data set of %d", row, n)}
-					return
-				}
-				copy(dst[i*size:(i+1)*size], src[int(row)*size:])
-			}
-		})
-		return err
-	}, ebb.Input)
-	if err != nil {
-		panic(err)
-	}
-	return y
 }
