@@ -10,9 +10,11 @@ import (
 
 // narrowed returns elements start to start+length-1 of dimension dim of a.
 func narrowed(a cpu.Array, dim, start, length int) cpu.Array {
-	a.Data = unsafe.Add(a.Data, start*a.Strides[dim]*a.DType.Size())
 	a.Shape = append([]int{}, a.Shape...)
 	a.Shape[dim] = length
+	if a.Len() > 0 { // else the pointer might pass the end
+		a.Data = unsafe.Add(a.Data, start*a.Strides[dim]*a.DType.Size())
+	}
 	return a
 }
 
