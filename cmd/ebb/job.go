@@ -38,7 +38,7 @@ func (j *job) do(ctx context.Context) error {
 	if err := j.prepare(); err != nil {
 		return fail(err)
 	}
-	var opts []ebb.RuntimeOption
+	opts := []ebb.RuntimeOption{ebb.OnLeak(nil)} // Free tells of what was forgotten
 	if j.limit > 0 {
 		opts = append(opts, ebb.Limit(j.limit))
 	}

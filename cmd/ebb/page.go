@@ -18,9 +18,9 @@ var style string
 func page(s settings, r *lifecycle.Report, c *curve) []byte {
 	var b bytes.Buffer
 	title := html.EscapeString("ebb train " + r.Program)
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"+
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"+
-		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>%s</h1>\n", title, style, title)
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"+
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"+
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>%s</h1>\n", title, style, title)
 	fmt.Fprintf(&b, "<p>seed %d, %d epochs, batches of %d, learning rate %g</p>\n", r.Seed, s.epochs, s.batchSize, s.lr)
 	verdict := "freed"
 	if !r.Freed {
@@ -85,11 +85,11 @@ func lossCurve(b *bytes.Buffer, c *curve) {
 		b.WriteString("<p>No loss was recorded.</p>\n")
 		return
 	}
+	steps := (len(c.points) - 1) * c.stride
+	fmt.Fprintf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Loss over %d steps, between %.6g and %.6g\">\n", left+width+10, height+bottom+10, steps+1, low, high)
 	if low == high {
 		high++
 	}
-	steps := (len(c.points) - 1) * c.stride
-	fmt.Fprintf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Loss over %d steps, from %.6g to %.6g\">\n", left+width+10, height+bottom+10, steps+1, c.points[0], c.points[len(c.points)-1])
 	y := func(x float64) float64 { return 5 + (high-x)/(high-low)*height }
 	for i := range 5 {
 		v := low + (high-low)*float64(i)/4

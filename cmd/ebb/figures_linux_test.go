@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ebb-ml/ebb/internal/process"
+	"github.com/ebb-ml/ebb/lifecycle"
+)
+
+// The figures in the report are the operating system's: another process that
+// looks at the one that trained sees the same. It can look for as long as the
+// training waits for a reader of its report.
+func TestSecondProcessAgrees(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector's memory moves on its own")
+	}
+	if f, err := process.Read(); err != nil || !f.Split {
+		t.Skip("the system does not tell anonymous memory")
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := start(t, "--report", pipe)
+	// It has come to the report when it has been at rest for a while.
+	var seen process.Figures
+	for still, end := 0, time.Now().Add(20*time.Second); still < 10; time.Sleep(10 * time.Millisecond) {
+		f, err := process.ReadPID(b.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f == seen {
+			still++
+		} else {
+			seen, still = f, 0
+		}
+		if time.Now().After(end) {
+			t.Fatal("never at rest")
+		}
+	}
+	text, err := os.ReadFile(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.status(); got != 0 {
+		t.Fatalf("status %d\n%s", got, &b.stderr)
+	}
+	var r lifecycle.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	first, last := r.States[0], r.States[len(r.States)-1]
+	if d := seen.Anon - last.RSSAnon; d < -512<<10 || d > 512<<10 {
+		t.Errorf("RssAnon %d at MemoryFreed, another process read %d", last.RSSAnon, seen.Anon)
+	}
+	if first.RSSAnon > 8<<20 {
+		t.Errorf("RssAnon %d at InitialState", first.RSSAnon)
+	}
+	if d := last.RSSAnon - first.RSSAnon; d > 2<<20 {
+		t.Errorf("RssAnon ends %d above InitialState", d)
+	}
+}
