@@ -26,8 +26,12 @@ type FixedBatches struct {
 	DropLast bool // leave out the last batch if it has fewer
 }
 
-// Len returns the number of batches.
+// Len returns the number of batches. A Size below 1 is a panic with
+// [ebb.ErrValue].
 func (b FixedBatches) Len(n int) int {
+	if b.Size < 1 {
+		panic(&ebb.Error{Kind: ebb.ErrValue, Op: "loader", Given: fmt.Sprintf("batches of %d samples", b.Size), Advice: "a batch has 1 sample or more"})
+	}
 	n = b.Sampler.Len(n)
 	if b.DropLast {
 		return n / b.Size
@@ -38,9 +42,6 @@ func (b FixedBatches) Len(n int) int {
 // Batches returns the batches' indices.
 func (b FixedBatches) Batches(n int, g *ebb.Generator) iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
-		if b.Size < 1 {
-			panic(&ebb.Error{Kind: ebb.ErrValue, Op: "loader", Given: fmt.Sprintf("batches of %d samples", b.Size), Advice: "a batch has 1 sample or more"})
-		}
 		batch := make([]int64, 0, b.Size)
 		for i := range b.Sampler.Indices(n, g) {
 			if batch = append(batch, i); len(batch) == b.Size {

@@ -36,6 +36,7 @@ type works[B any] struct {
 type options struct {
 	name     string
 	size     int
+	sized    bool // size was given
 	shuffle  bool
 	dropLast bool
 	workers  int
@@ -50,7 +51,7 @@ type LoaderOption func(*options)
 
 // BatchSize sets the samples of a batch, 1 or more; the default is 1. The last
 // batch of a pass may be smaller.
-func BatchSize(n int) LoaderOption { return func(o *options) { o.size = n } }
+func BatchSize(n int) LoaderOption { return func(o *options) { o.size, o.sized = n, true } }
 
 // Shuffle takes the samples in a new random order in each pass.
 func Shuffle() LoaderOption { return func(o *options) { o.shuffle = true } }
@@ -87,13 +88,11 @@ func Name(name string) LoaderOption { return func(o *options) { o.name = name } 
 func (o *options) complete(rt *ebb.Runtime) {
 	var given string
 	switch {
-	case o.size < 0 || o.size == 0 && o.batches == nil:
-		given = fmt.Sprintf("batches of %d samples", o.size)
 	case o.workers < 0:
 		given = fmt.Sprintf("%d workers", o.workers)
 	case o.prefetch < 0:
 		given = fmt.Sprintf("at most %d bytes ahead", o.prefetch)
-	case o.batches != nil && (o.size > 0 || o.shuffle || o.dropLast || o.sampler != nil):
+	case o.batches != nil && (o.sized || o.shuffle || o.dropLast || o.sampler != nil):
 		given = "a batch sampler beside BatchSize, Shuffle, DropLast or WithSampler, which it replaces"
 	case o.sampler != nil && o.shuffle:
 		given = "a sampler beside Shuffle, which it replaces"
@@ -119,18 +118,13 @@ func (o *options) complete(rt *ebb.Runtime) {
 // is reported as a leak, with the line that made it. Options that contradict
 // each other are a panic with [ebb.ErrValue]. It is torch.utils.data.DataLoader.
 func NewLoader[B any](set Dataset[B], opts ...LoaderOption) *Loader[B] {
-	o := options{name: "loader", size: -1, prefetch: 64 << 20}
+	o := options{name: "loader", size: 1, prefetch: 64 << 20}
 	for _, f := range opts {
 		f(&o)
 	}
-	if o.size == -1 {
-		o.size = 1
-		if o.batches != nil {
-			o.size = 0
-		}
-	}
 	rt := set.Runtime()
 	o.complete(rt)
+	o.batches.Len(set.Len()) // checks them
 	s := &works[B]{options: o, set: set}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	l := &Loader[B]{s, rt.NewScope(o.name)}
