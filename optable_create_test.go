@@ -26,6 +26,13 @@ func init() {
 		{Op: "FromSlice", Call: made(func(s *ebb.Scope) T { return ebb.FromSlice(s, []float64{1, 2, 3, 4}, 2, 2) }), Torch: "torch.tensor([[1., 2.], [3., 4.]], dtype=torch.float64)"},
 		{Op: "FromSlice", Name: "bools", Call: made(func(s *ebb.Scope) T { return ebb.FromSlice(s, []bool{true, false, true}) }), Torch: "torch.tensor([True, False, True])"},
 		{Op: "FromSliceWith", Call: made(func(s *ebb.Scope) T { return ebb.FromSliceWith(s, []float32{1, 2}, nil, ebb.RequiresGrad) }), Torch: "torch.tensor([1., 2.], requires_grad=True)"},
+		{Op: "FromFunc", Call: made(func(s *ebb.Scope) T {
+			x, err := ebb.FromFunc(s, ebb.Shape{2, 2}, func(data []int64) error { copy(data, []int64{4, 3, 2, 1}); return nil })
+			if err != nil {
+				panic(err)
+			}
+			return x
+		}), Torch: "torch.tensor([[4, 3], [2, 1]])"},
 		{Op: "Tensor.NewZeros", In: []Input{D(3)}, Call: Unary(func(x T) T { return x.NewZeros(2, 3) }), Torch: "a.new_zeros(2, 3)"},
 		{Op: "Tensor.NewOnes", In: []Input{I(3)}, Call: Unary(func(x T) T { return x.NewOnes(2, 3) }), Torch: "a.new_ones(2, 3)"},
 		{Op: "Tensor.NewFull", In: []Input{F(3)}, Call: Unary(func(x T) T { return x.NewFull(shape, 7) }), Torch: "a.new_full((2, 3), 7)"},
