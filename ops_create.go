@@ -52,10 +52,7 @@ func creationOf(op string, dtype DType, opts []Option) creation {
 // create makes a tensor in o with a kernel that has no operands.
 func create(op *opdef, attrs any, o Owner, shape []int, cr creation) *Tensor {
 	in := o.inner()
-	if _, err := checkedSize(op.name, shape, cr.dtype); err != nil {
-		err.core = in.core
-		panic(err)
-	}
+	wantSize(op.name, in.core, shape, cr.dtype)
 	c := newCall(op, attrs)
 	c.core, c.into, c.handle, c.kind, c.work = in.core, in, o, cr.kind, cr.work
 	x := c.result(cr.dtype, shape).do()
@@ -74,6 +71,14 @@ func checkedSize(op string, shape []int, dtype DType) (int, *Error) {
 		return 0, newError(ErrShape, op, nil, "%v", err).advise("sizes are 0 or more, and their product is below 2^62 bytes")
 	}
 	return n * dtype.Size(), nil
+}
+
+// wantSize panics if checkedSize has an error.
+func wantSize(op string, co *core, shape []int, dtype DType) {
+	if _, err := checkedSize(op, shape, dtype); err != nil {
+		err.core = co
+		panic(err)
+	}
 }
 
 var opEmpty = &opdef{name: "empty", constant: true, kernel: func(*call) *Error { return nil }}

@@ -98,9 +98,7 @@ func (x *Tensor) IndexSelect(dim int, idx *Tensor) *Tensor {
 	idx = vectorOf("index_select", x, idx)
 	shape := append([]int{}, x.shape...)
 	shape[d] = idx.shape[0]
-	if _, err := checkedSize("index_select", shape, x.dtype); err != nil {
-		panic(err)
-	}
+	wantSize("index_select", x.rec.core, shape, x.dtype)
 	return apply(opIndexSelect, d, x.dtype, shape, x, idx)
 }
 
@@ -285,8 +283,6 @@ func (x *Tensor) OneHot(classes int) *Tensor {
 		panic(newError(ErrValue, "one_hot", []*Tensor{x}, "%d classes", classes).advise("give their number, 1 or more"))
 	}
 	shape := append(append(make([]int, 0, len(x.shape)+1), x.shape...), classes)
-	if _, err := checkedSize("one_hot", shape, Int64); err != nil {
-		panic(err)
-	}
+	wantSize("one_hot", x.rec.core, shape, Int64)
 	return apply(opOneHot, nil, Int64, shape, x)
 }

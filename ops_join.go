@@ -116,9 +116,7 @@ func Cat(xs []*Tensor, dim int) *Tensor {
 	}
 	shape[d] = total
 	dtype := resultType(xs...)
-	if _, err := checkedSize("cat", shape, dtype); err != nil {
-		panic(err)
-	}
+	wantSize("cat", first.rec.core, shape, dtype)
 	return apply(opCat, d, dtype, shape, xs...)
 }
 
@@ -143,9 +141,10 @@ func Stack(xs []*Tensor, dim int) *Tensor {
 // views is view for several views of x that one node of the graph makes, so
 // that their gradients are joined in one step.
 func views(op *opdef, attrs any, x *Tensor, layouts []layout) []*Tensor {
-	out := make([]*Tensor, len(layouts))
+	out, of := make([]*Tensor, len(layouts)), make([]*layout, len(layouts))
 	for i, l := range layouts {
 		out[i] = x.view(l.shape, l.strides, l.offset)
+		of[i] = out[i].layout
 	}
 	co := x.rec.core
 	co.mu.Lock()
@@ -161,12 +160,11 @@ func views(op *opdef, attrs any, x *Tensor, layouts []layout) []*Tensor {
 	noGrad := s != nil && s.o.noGrad
 	var n *node
 	if !noGrad && x.meta.carriesGraph() {
-		n = x.viewNode(op, attrs, layout{})
-		n.outs = layouts
+		n = x.viewNode(op, attrs, of...)
 	}
 	for i, v := range out {
 		v.meta.graphs, v.meta.detached = x.rec.graphs, x.meta.detached || noGrad
-		v.meta.node, v.meta.out = n, i
+		v.meta.node, v.meta.out = n, int32(i)
 	}
 	return out
 }

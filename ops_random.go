@@ -89,9 +89,7 @@ func scratchFor(l layout, as DType) int {
 
 // drawNew makes a tensor of numbers drawn as type as.
 func drawNew(op *opdef, o Owner, shape Shape, cr creation, as DType, fill func(s *random.Source, dst cpu.Array)) *Tensor {
-	if _, err := checkedSize(op.name, shape, as); err != nil {
-		panic(err)
-	}
+	wantSize(op.name, o.inner().core, shape, as)
 	if as != cr.dtype {
 		cr.work = size(shape) * as.Size()
 	}
@@ -104,7 +102,7 @@ func drawNew(op *opdef, o Owner, shape Shape, cr creation, as DType, fill func(s
 // draw fills x in place.
 func (x *Tensor) draw(op *opdef, gen []*Generator, fill func(s *random.Source, dst cpu.Array)) *Tensor {
 	c := newCall(op, drawing{x.generator(op.name, gen), x.dtype, fill}, x)
-	c.inplace, c.work = true, scratchFor(x.layout, x.dtype)
+	c.inplace, c.work = true, scratchFor(*x.layout, x.dtype)
 	return c.do()
 }
 

@@ -106,9 +106,7 @@ func (x *Tensor) multinomial(n int, replacement bool, gen []*Generator) *Tensor 
 	}
 	shape := append([]int{}, x.shape...)
 	shape[len(shape)-1] = n
-	if _, err := checkedSize(op, shape, Int64); err != nil {
-		panic(err)
-	}
+	wantSize(op, x.rec.core, shape, Int64)
 	w := x.Contiguous()
 	defer dropTemporary(w, x)
 	return apply(opMultinomial, sampling{x.generator(op, gen), replacement}, Int64, shape, w)
