@@ -12,13 +12,16 @@ import (
 
 // Leaks checks that an operation allocates its results and what the row
 // declares saved, and nothing else; that Backward uses that up, that closing
-// gives everything back, and that operands are not changed.
+// gives everything back, that operands are not changed, and that the bits are
+// the same with and without a graph and from one run to the next.
 func (tb *Table) Leaks(t *testing.T) {
 	tb.each(t, Leaks, func(t *testing.T, c *Case) {
-		c.leaks(t, ebb.NoGrad)
-		if !t.Failed() {
-			c.leaks(t, ebb.EnableGrad)
+		plain := c.leaks(t, ebb.NoGrad)
+		if t.Failed() {
+			return
 		}
+		graph := c.leaks(t, ebb.EnableGrad)
+		compare(t, "with a graph, compared with none", outcome{outs: graph}, outcome{outs: plain}, exactly)
 	})
 }
 
@@ -46,7 +49,7 @@ func (c *Case) operandScopes(rt *ebb.Runtime, st *ebb.Store, mode ebb.Mode) (tr 
 	return tr, own, s
 }
 
-func (c *Case) leaks(t *testing.T, mode ebb.Mode) {
+func (c *Case) leaks(t *testing.T, mode ebb.Mode) []*value {
 	rt := newRuntime(t)
 	st := rt.NewStore("parameters")
 	tr, own, s := c.operandScopes(rt, st, mode)
@@ -85,9 +88,10 @@ func (c *Case) leaks(t *testing.T, mode ebb.Mode) {
 	if !anyGraph && (hidden != 0 || after.Nodes != before.Nodes) {
 		t.Errorf("%d bytes beside the results, %d graph nodes%s", hidden, after.Nodes-before.Nodes, graph)
 	}
-	if mode == ebb.NoGrad && anyGraph && !c.InPlace && !slices.ContainsFunc(outs, func(x *ebb.Tensor) bool { return x.IsLeaf() }) {
+	if mode == ebb.NoGrad && slices.ContainsFunc(outs, func(x *ebb.Tensor) bool { return !x.IsLeaf() }) {
 		t.Error("a result carries a graph in a NoGrad scope")
 	}
+	results := valuesOf(outs)
 	for i, x := range tr.in {
 		changed := x.Version() - versions[i]
 		switch {
@@ -106,8 +110,8 @@ func (c *Case) leaks(t *testing.T, mode ebb.Mode) {
 	}
 
 	if mode != ebb.NoGrad && anyGraph {
-		c.checkUsedUp(t, tr, s, outs, ledgerOf(rt), hidden)
-		c.checkSaved(t, rt, own, outs, hidden)
+		c.checkBackward(t, tr, s, outs, hidden)
+		c.checkSaved(t, rt, own, hidden)
 	} else {
 		for _, o := range own {
 			o.Close()
@@ -118,38 +122,54 @@ func (c *Case) leaks(t *testing.T, mode ebb.Mode) {
 	if d := ledgerOf(rt).diff(emptyLedger()); d != "" {
 		t.Errorf("after everything was closed%s: %s", graph, d)
 	}
+	return results
 }
 
-// checkUsedUp runs the operation once more, and Backward on it, after which
-// what was saved is gone.
-func (c *Case) checkUsedUp(t *testing.T, tr *trial, s *ebb.Scope, outs []*ebb.Tensor, before ledger, hidden int64) {
+// checkBackward runs the operation twice more with Backward, after which what
+// was saved is gone and the leaves hold twice the gradient that Grad gives.
+func (c *Case) checkBackward(t *testing.T, tr *trial, s *ebb.Scope, outs []*ebb.Tensor, hidden int64) {
 	if c.InPlace || len(tr.leaves) == 0 {
 		return
 	}
 	rt := tr.rt
+	before := ledgerOf(rt)
 	sub := s.NewScope("again")
-	in := make([]*ebb.Tensor, len(tr.in))
-	for i, x := range tr.in {
-		in[i] = x.In(sub)
-	}
 	again := *tr
-	again.in = in
-	outs = again.run(sub)
-	if roots, gs := seeds(sub, outs); len(roots) == 1 {
-		var bytes int64
-		start := ledgerOf(rt).Live
-		roots[0].Backward(ebb.WithGradient(gs...))
-		for _, x := range tr.leaves {
-			if g := x.Grad(); g != nil {
-				bytes += g.NBytes()
-			}
+	again.in = nil
+	for _, x := range tr.in {
+		again.in = append(again.in, x.In(sub))
+	}
+	first := valuesOf(outs)
+	roots, gs := seeds(sub, outs)
+	for i := range roots {
+		roots[i] = roots[i].In(sub)
+	}
+	want := valuesOf(ebb.Grad(roots, tr.leaves, ebb.WithGradient(gs...), ebb.AllowUnused, ebb.RetainGraph))
+	for range 2 {
+		outs := again.run(sub)
+		compare(t, "run again", outcome{outs: valuesOf(outs)}, outcome{outs: first}, exactly)
+		roots, gs := seeds(sub, outs)
+		if len(roots) != 1 {
+			break
 		}
-		if got := start + bytes - ledgerOf(rt).Live; got != hidden {
+		start := ledgerOf(rt).Live - gradBytes(tr.leaves)
+		roots[0].Backward(ebb.WithGradient(gs...))
+		if got := start + gradBytes(tr.leaves) - ledgerOf(rt).Live; got != hidden {
 			t.Errorf("Backward gave back %d of %d bytes that the graph held", got, hidden)
 		}
-		for _, x := range tr.leaves {
+	}
+	if len(roots) == 1 {
+		var got []*value
+		for i, x := range tr.leaves {
+			got = append(got, valueOf(x.Grad()))
+			if want[i] != nil {
+				for k := range want[i].data {
+					want[i].data[k] *= 2
+				}
+			}
 			x.ZeroGrad()
 		}
+		compare(t, "two Backwards", outcome{grads: got}, outcome{grads: want}, exactly)
 	}
 	sub.Close()
 	if d := ledgerOf(rt).diff(before); d != "" {
@@ -157,9 +177,19 @@ func (c *Case) checkUsedUp(t *testing.T, tr *trial, s *ebb.Scope, outs []*ebb.Te
 	}
 }
 
+// gradBytes returns the bytes of the leaves' gradients.
+func gradBytes(leaves []*ebb.Tensor) (n int64) {
+	for _, x := range leaves {
+		if g := x.Grad(); g != nil {
+			n += g.NBytes()
+		}
+	}
+	return n
+}
+
 // checkSaved closes the operands one after another: those the graph saved
 // stay. It cannot tell for operands without elements.
-func (c *Case) checkSaved(t *testing.T, rt *ebb.Runtime, own []*ebb.Store, outs []*ebb.Tensor, hidden int64) {
+func (c *Case) checkSaved(t *testing.T, rt *ebb.Runtime, own []*ebb.Store, hidden int64) {
 	var found []string
 	for i, o := range own {
 		before := ledgerOf(rt).Live
