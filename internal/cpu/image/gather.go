@@ -1,0 +1,68 @@
+// Package image has the processor's kernels on images of bytes.
+//
+// A byte has 256 values, so a function of one byte is a table of 256 numbers:
+// scaling and normalising an image, in whatever way, is one lookup for each
+// byte, and the results are the same bits as those of the steps one by one.
+package image
+
+import "github.com/ebb-ml/ebb/internal/cpu"
+
+// Table is a function of a byte.
+type Table [256]float32
+
+// taskBytes is how many bytes one task of a gather covers.
+const taskBytes = 1 << 17
+
+// Gather writes images to dst, one after another, those of src that rows names,
+// each byte through the table of its channel. An image of src has pixels x
+// len(tables) bytes, the channels of a pixel side by side; in dst each channel
+// has its pixels side by side. Every row must be in src, and dst as long as the
+// rows need.
+func Gather(dst []float32, src []uint8, rows []int64, pixels int, tables []Table) {
+	size := pixels * len(tables)
+	if size == 0 || len(rows) == 0 {
+		return
+	}
+	each := max(1, taskBytes/size)
+	cpu.Parallel((len(rows)+each-1)/each, func(task int) {
+		for i := task * each; i < min((task+1)*each, len(rows)); i++ {
+			at := int(rows[i]) * size
+			row(dst[i*size:(i+1)*size], src[at:at+size], tables)
+		}
+	})
+}
+
+// row maps one image.
+func row(dst []float32, src []uint8, tables []Table) {
+	if len(tables) == 1 {
+		lookup(dst, src, &tables[0])
+		return
+	}
+	channels := len(tables)
+	pixels := len(src) / channels
+	for c := range tables {
+		t, plane := &tables[c], dst[c*pixels:(c+1)*pixels]
+		for p := range plane {
+			plane[p] = t[src[p*channels+c]]
+		}
+	}
+}
+
+// lookup sets dst[i] to t[src[i]].
+func lookup(dst []float32, src []uint8, t *Table) {
+	for len(src) >= 8 && len(dst) >= 8 {
+		d, s := dst[:8:8], src[:8:8]
+		d[0] = t[s[0]]
+		d[1] = t[s[1]]
+		d[2] = t[s[2]]
+		d[3] = t[s[3]]
+		d[4] = t[s[4]]
+		d[5] = t[s[5]]
+		d[6] = t[s[6]]
+		d[7] = t[s[7]]
+		dst, src = dst[8:], src[8:]
+	}
+	for i, b := range src {
+		dst[i] = t[b]
+	}
+}

@@ -1,0 +1,82 @@
+package image
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
+)
+
+func TestGather(t *testing.T) {
+	defer cpu.StopWorkers()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ n, rows, pixels, channels int }{
+		{1, 1, 1, 1}, {5, 3, 7, 1}, {5, 9, 8, 1}, {40, 700, 784, 1}, {7, 4, 9, 3}, {9, 300, 1024, 3}, {4, 0, 3, 1}, {4, 4, 0, 1},
+	} {
+		for _, threads := range []int{1, 3} {
+			cpu.SetNumThreads(threads)
+			size := c.pixels * c.channels
+			src := make([]uint8, c.n*size)
+			for i := range src {
+				src[i] = uint8(r.Uint32())
+			}
+			tables := make([]Table, c.channels)
+			for k := range tables {
+				for b := range tables[k] {
+					tables[k][b] = float32(1000*k + b)
+				}
+			}
+			rows := make([]int64, c.rows)
+			for i := range rows {
+				rows[i] = r.Int64N(int64(c.n))
+			}
+			const canary = -7
+			memory := make([]float32, c.rows*size+2)
+			memory[0], memory[len(memory)-1] = canary, canary
+			dst := memory[1 : len(memory)-1]
+			Gather(dst, src, rows, c.pixels, tables)
+			for i, row := range rows {
+				for k := range c.channels {
+					for p := range c.pixels {
+						want := float32(1000*k) + float32(src[int(row)*size+p*c.channels+k])
+						if got := dst[i*size+k*c.pixels+p]; got != want {
+							t.Fatalf("%+v: image %d, channel %d, pixel %d is %v, want %v", c, i, k, p, got, want)
+						}
+					}
+				}
+			}
+			if memory[0] != canary || memory[len(memory)-1] != canary {
+				t.Fatalf("%+v: written outside", c)
+			}
+		}
+	}
+	cpu.SetNumThreads(0)
+}
+
+func BenchmarkGather(b *testing.B) {
+	for _, rows := range []int{64, 1000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			src := make([]uint8, 60000*784)
+			for i := range src {
+				src[i] = uint8(i * 7)
+			}
+			order := rand.New(rand.NewPCG(1, 2)).Perm(60000)
+			idx := make([]int64, 60000)
+			for i, o := range order {
+				idx[i] = int64(o)
+			}
+			dst := make([]float32, rows*784)
+			tables := make([]Table, 1)
+			i := 0
+			for b.Loop() {
+				if i+rows > len(idx) {
+					i = 0
+				}
+				Gather(dst, src, idx[i:i+rows], 784, tables)
+				i += rows
+			}
+			b.ReportMetric(float64(b.N*rows)/b.Elapsed().Seconds()/1e6, "Msamples/s")
+		})
+	}
+}
