@@ -85,8 +85,8 @@ func (l *Life) free() error {
 }
 
 // lowest collects and reads up to five times and returns the reading with the
-// least RssAnon. It stops as soon as more would not tell more: while tensors
-// survive, memory will not come back by waiting.
+// least RssAnon. It stops as soon as more would not tell more: tensors that
+// survive do not come back by waiting.
 func (l *Life) lowest() Figures {
 	first := l.report.States[0].RSSAnon
 	var best Figures
@@ -96,18 +96,18 @@ func (l *Life) lowest() Figures {
 		if f := l.read(); i == 0 || f.RSSAnon < best.RSSAnon {
 			best = f
 		}
-		if i == len(pauses) || best.Live > 0 || best.RSSAnon <= first+aim {
+		if i == len(pauses) || best.Live > 0 || best.RSSAnon <= first+aim || !l.decides() {
 			return best
 		}
 		time.Sleep(pauses[i])
 	}
 }
 
-// back reports whether the system has back what Ebb took, as far as the system
-// can tell.
-func (l *Life) back(last Figures) bool {
-	return race || !l.split || l.elsewhere(last) <= allowance
-}
+// decides reports whether RssAnon can tell what became of tensor memory.
+func (l *Life) decides() bool { return l.split && !race }
+
+// back reports whether the system has back what Ebb took, as far as it can tell.
+func (l *Life) back(last Figures) bool { return !l.decides() || l.elsewhere(last) <= allowance }
 
 // elsewhere returns how far RssAnon stands above InitialState for no reason of
 // Go's. What Go had mapped all along and touched since is Go's as well, so no

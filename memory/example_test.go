@@ -20,12 +20,12 @@ func Example() {
 		fmt.Println(err)
 	}
 	s := memory.Stats(rt)
-	fmt.Println("after:", ebb.FormatBytes(s.Live.Current), "live,", ebb.FormatBytes(s.Mapped), "mapped")
+	fmt.Println("after:", ebb.FormatBytes(s.Live.Current), "live, cached for the next:", s.Cached >= 4<<20)
 
 	memory.EmptyCache(rt)
 	fmt.Println("emptied:", ebb.FormatBytes(memory.Stats(rt).Mapped), "mapped")
 	// Output:
 	// inside: 4.00 MiB
-	// after: 0 B live, 4.00 MiB mapped
+	// after: 0 B live, cached for the next: true
 	// emptied: 0 B mapped
 }

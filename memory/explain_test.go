@@ -72,7 +72,7 @@ func TestExplain(t *testing.T) {
 	s.Close()
 	rows = explain(t, rt)
 	near("live after Close", rows["Ebb live"], 0)
-	near("cached after Close", rows["Ebb cached"], 16*mib)
+	near("cached after Close", rows["Ebb cached"], memory.Stats(rt).Cached)
 
 	memory.EmptyCache(rt)
 	rows = explain(t, rt)

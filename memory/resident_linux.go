@@ -77,15 +77,10 @@ func readMappings() (mappings, error) {
 		return mappings{}, err
 	}
 	defer f.Close()
-	object := new([64]byte)
 	all, err := parseMappings(f)
-	m := classify(all, uint64(uintptr(unsafe.Pointer(object))))
-	heapObject = object
+	m := classify(all, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(all))))) // the slice is on Go's heap
 	return m, err
 }
-
-// heapObject keeps an object on Go's heap.
-var heapObject *[64]byte
 
 // mapping is one of the process's.
 type mapping struct {
