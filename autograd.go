@@ -107,7 +107,7 @@ func (x *Tensor) RetainGrad() {
 
 // hook is a function on a result's gradient.
 type hook struct {
-	out  int
+	out  int32
 	f    func(g *Tensor) *Tensor
 	post func(x *Tensor)
 }

@@ -114,7 +114,7 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 // recycle gives c back to the pool.
 func (c *call) recycle() {
 	for _, f := range c.out {
-		f.t = nil // see fresh
+		f.t, f.st = nil, nil // see fresh
 	}
 	clear(c.in)
 	clear(c.out)
@@ -153,13 +153,7 @@ func (c *call) saveIn(i int) {
 }
 
 // saveOut keeps result i for the gradient. For op.save.
-func (c *call) saveOut(i int) {
-	if f := c.fresh(i); f != nil {
-		c.saved = append(c.saved, saved{slot: ^i, layout: f.t.layout})
-	} else {
-		c.saved = append(c.saved, saved{slot: ^i, layout: c.in[0].layout})
-	}
-}
+func (c *call) saveOut(i int) { c.saved = append(c.saved, saved{slot: ^i, layout: c.resultLayout(i)}) }
 
 // fresh returns result i, or nil for the operand of an in-place operation,
 // which is its result 0.
@@ -171,6 +165,14 @@ func (c *call) fresh(i int) *fresh {
 		return nil
 	}
 	return c.out[i]
+}
+
+// resultLayout returns the layout of result i.
+func (c *call) resultLayout(i int) *layout {
+	if f := c.fresh(i); f != nil {
+		return &f.layout
+	}
+	return c.in[0].layout
 }
 
 // results returns how many results there are, hidden ones included.
@@ -187,7 +189,7 @@ func (c *call) src(i int) cpu.Array { return c.in[i].array(c.held[i].blk.Pointer
 // dst returns result i as kernels see it.
 func (c *call) dst(i int) cpu.Array {
 	if f := c.fresh(i); f != nil {
-		return f.t.array(f.st.blk.Pointer())
+		return f.layout.array(f.st.blk.Pointer())
 	}
 	return c.src(0)
 }
@@ -244,7 +246,7 @@ func (c *call) run() {
 		}
 	}()
 	if f := c.before; f != nil {
-		elementwise.Copy(f.t.array(f.st.blk.Pointer()), c.src(0))
+		elementwise.Copy(f.layout.array(f.st.blk.Pointer()), c.src(0))
 	}
 	e := c.op.kernel(c)
 	running = false
@@ -310,24 +312,22 @@ func (c *call) begin() *Error {
 		kind = c.target.kind
 	}
 	for _, f := range c.out {
-		f.st.kind = kind
-		f.st.module = c.module()
-		f.rec.allocated = c.site
-		if e := co.newStorage(&f.st, c); e != nil {
+		st, e := co.newStorage(c, f.layout.bytes(), kind, &f.layout)
+		if e != nil {
 			c.drop()
 			return e
 		}
-		f.rec.st = &f.st
-		c.held = append(c.held, &f.st)
+		f.rec.allocated, f.rec.st, f.st = c.site, st, st
+		c.held = append(c.held, st)
 	}
 	if c.work > 0 {
-		c.scratch = &storage{bytes: int64(c.work), kind: Workspace, dtype: Uint8, shape: []int{c.work}, module: c.module()}
-		if e := co.newStorage(c.scratch, c); e != nil {
-			c.scratch = nil
+		st, e := co.newStorage(c, int64(c.work), Workspace, nil)
+		if e != nil {
 			c.drop()
 			return e
 		}
-		c.held = append(c.held, c.scratch)
+		c.scratch = st
+		c.held = append(c.held, st)
 	}
 	co.inflight.push(c)
 	return nil
@@ -399,13 +399,13 @@ func (c *call) end(failed *Error) *Error {
 		f.t.own = c.handle
 		co.enter(&f.rec, c.target)
 		if n != nil && f.t.dtype.IsFloat() {
-			f.meta.node, f.meta.out = n, i
+			f.meta.node, f.meta.out = n, int32(i)
 			f.rec.node = n
 			co.keepNode(n)
 		}
 	}
 	if n != nil && n.refs == 0 {
-		co.dropSaved(n) // no result has a gradient
+		co.dropSaved(n, nil) // no result has a gradient
 	}
 	c.giveUp()
 	return nil
@@ -467,7 +467,7 @@ func (c *call) checkInPlace() *Error {
 		}
 	}
 	for i, y := range c.in[1:] {
-		if y.rec.st == x.rec.st && partlyOverlap(&x.layout, &y.layout) {
+		if y.rec.st == x.rec.st && partlyOverlap(x.layout, y.layout) {
 			return &Error{Kind: ErrValue, Given: fmt.Sprintf("operand %d shares some of its memory with the tensor to be changed in place", i+1),
 				Advice: "Clone the operand first"}
 		}

@@ -53,7 +53,7 @@ func (b *backward) giveIf(i int, g func() *Tensor) {
 }
 
 // input returns operand i's layout; its memory may be gone.
-func (b *backward) input(i int) *layout { return &b.n.inputs[i] }
+func (b *backward) input(i int) *layout { return b.n.inputs[i] }
 
 // in returns saved operand i.
 func (b *backward) in(i int) *Tensor { return b.unpack(i) }
@@ -61,16 +61,29 @@ func (b *backward) in(i int) *Tensor { return b.unpack(i) }
 // out returns saved result i.
 func (b *backward) out(i int) *Tensor { return b.unpack(^i) }
 
+// unpacked is a saved tensor as a gradient rule sees it, in one Go allocation.
+type unpacked struct {
+	t    Tensor
+	rec  record
+	meta meta
+}
+
 // unpack rebuilds a saved tensor with the edge it had, so that a gradient of
 // the gradient finds its way. Results on it land where the gradient lies.
 func (b *backward) unpack(slot int) *Tensor {
 	for i := range b.n.saved {
 		if s := &b.n.saved[i]; s.slot == slot {
-			x := &Tensor{layout: s.layout, rec: s.rec, meta: &meta{detached: true}, dir: b.e.scope}
+			u := &unpacked{meta: meta{detached: true}}
+			x := &u.t
+			if s.rec == nil {
+				u.rec = record{core: b.n.core, st: s.st, allocated: s.st.site}
+				s.rec = &u.rec
+			}
+			*x = Tensor{layout: s.layout, rec: s.rec, meta: &u.meta, dir: b.e.scope}
 			var from edge
 			if slot < 0 {
 				if ^slot < len(b.n.outs) && s.layout.dtype.IsFloat() {
-					from = edge{b.n, ^slot}
+					from = edge{b.n, int32(^slot)}
 				}
 			} else if slot < len(b.n.edges) {
 				from = b.n.edges[slot]
@@ -98,7 +111,7 @@ func (b *backward) dropIn(i int) {
 	defer b.e.co.mu.Unlock()
 	for j := range b.n.saved {
 		if s := &b.n.saved[j]; s.slot == i {
-			b.e.co.release(s.rec, b.e.at)
+			b.e.co.dropOne(s, b.e.at)
 		}
 	}
 }
@@ -215,7 +228,7 @@ func (e *engine) claim(roots []*Tensor) *Error {
 // wants reports whether a result of n is an input of Grad.
 func (e *engine) wants(n *node) bool {
 	for i := range n.outs {
-		if _, ok := e.capture[edge{n, i}]; ok {
+		if _, ok := e.capture[edge{n, int32(i)}]; ok {
 			return true
 		}
 	}
@@ -227,7 +240,7 @@ func (e *engine) node(n *node) {
 	co := e.co
 	for i, g := range n.got {
 		if g != nil {
-			n.got[i] = e.arrived(n, i, g)
+			n.got[i] = e.arrived(n, int32(i), g)
 		}
 	}
 	b := backward{e: e, n: n, given: make([]*Tensor, len(n.edges))}
@@ -258,7 +271,7 @@ func (e *engine) node(n *node) {
 		if len(n.saved) > 0 && n.consumed == nil {
 			n.consumed = e.at
 		}
-		co.dropSaved(n)
+		co.dropSaved(n, e.at)
 	}
 	for r := next(mark, &e.scope.o.records); r != nil; {
 		after := r.next
@@ -317,13 +330,13 @@ func (e *engine) check(n *node) {
 	default:
 		e.co.mu.Lock()
 		for i := range n.saved {
-			if s := &n.saved[i]; s.rec.st != nil && s.rec.st.version != s.version {
+			if s := &n.saved[i]; s.st != nil && s.st.version != s.version {
 				what := "a result"
 				if s.slot >= 0 {
 					what = fmt.Sprintf("operand %d", s.slot)
 				}
-				err = &Error{Kind: ErrModified, Op: n.op.name, Allocated: Site{n.site}, Released: Site{s.rec.st.modified},
-					Given:  fmt.Sprintf("%s was modified in place after it was saved for the gradient (version %d, expected %d)", what, s.rec.st.version, s.version),
+				err = &Error{Kind: ErrModified, Op: n.op.name, Allocated: Site{n.site}, Released: Site{s.st.modified},
+					Given:  fmt.Sprintf("%s was modified in place after it was saved for the gradient (version %d, expected %d)", what, s.st.version, s.version),
 					Advice: "Clone it before the change, or change it after Backward"}
 				break
 			}
@@ -338,7 +351,7 @@ func (e *engine) check(n *node) {
 
 // arrived applies hooks to the complete gradient g of n's result out, and
 // stores it where it is retained or captured.
-func (e *engine) arrived(n *node, out int, g *Tensor) *Tensor {
+func (e *engine) arrived(n *node, out int32, g *Tensor) *Tensor {
 	e.co.mu.Lock()
 	hooks := slices.Clone(n.hooks)
 	keep := slices.Clone(n.retain)
@@ -436,8 +449,9 @@ func (e *engine) accumulate(x, g *Tensor, leaf bool) {
 		if steal {
 			co.transfer(g.rec, own)
 			co.setKind(g.rec.st, Gradient)
-			x.meta.grad = &Tensor{layout: g.layout, rec: g.rec, meta: &meta{}}
-			g.rec.base, g.rec.layout = x.meta.grad.meta, &x.meta.grad.layout
+			// The handle g stays as it is; the gradient's has no owner handle.
+			x.meta.grad = &Tensor{layout: g.layout, rec: g.rec, meta: g.meta}
+			g.rec.base, g.rec.layout = g.meta, g.layout
 		}
 		co.mu.Unlock()
 		if !steal {

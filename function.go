@@ -77,9 +77,10 @@ func Apply(name string, f Function, in ...*Tensor) []*Tensor {
 
 	co.mu.Lock()
 	defer co.mu.Unlock()
-	n := &node{core: co, module: home.o.module, site: at, edges: make([]edge, len(in)), inputs: make([]layout, len(in))}
+	n := &node{core: co, module: home.o.module, site: at, edges: make([]edge, len(in)), inputs: make([]*layout, len(in))}
 	needs := false
 	for i, x := range in {
+		n.inputs[i] = &layout{}
 		if x == nil {
 			continue
 		}
@@ -113,19 +114,18 @@ func Apply(name string, f Function, in ...*Tensor) []*Tensor {
 	}
 	for i, y := range out {
 		co.transfer(y.rec, home.o)
-		l := y.layout // not y's: the record must not reach the handle
-		y.rec.base, y.rec.layout = y.meta, &l
+		y.rec.base, y.rec.layout = y.meta, y.layout
 		if old := y.rec.node; old != nil {
 			y.rec.node = nil
 			co.dropNode(old)
 		}
 		if needs && y.dtype.IsFloat() {
-			y.meta.node, y.meta.out, y.rec.node = n, i, n
+			y.meta.node, y.meta.out, y.rec.node = n, int32(i), n
 			co.keepNode(n)
 		}
 	}
 	if needs && n.refs == 0 {
-		co.dropSaved(n)
+		co.dropSaved(n, nil)
 	}
 	return out
 }
@@ -145,8 +145,7 @@ func (c *FunctionContext) attach(n *node, f Function, args, results []*Tensor) *
 		}
 		call.slots = append(call.slots, slot)
 		x.rec.st.refs++
-		n.saved = append(n.saved, saved{slot: slot, layout: x.layout, version: x.rec.st.version,
-			rec: &record{core: n.core, st: x.rec.st, allocated: x.rec.st.site}})
+		n.saved = append(n.saved, saved{slot: slot, layout: x.layout, version: x.rec.st.version, st: x.rec.st})
 	}
 	return call
 }

@@ -17,10 +17,10 @@ type node struct {
 	core   *core
 	op     *opdef
 	attrs  any
-	seq    uint64   // order of making; nodes point to smaller ones only
-	edges  []edge   // by operand; the zero edge needs no gradient
-	inputs []layout // by operand
-	outs   []layout // by result, hidden ones apart
+	seq    uint64    // order of making; nodes point to smaller ones only
+	edges  []edge    // by operand; the zero edge needs no gradient
+	inputs []*layout // by operand
+	outs   []*layout // by result, hidden ones apart
 	saved  []saved
 	refs   int32
 	view   bool
@@ -42,22 +42,23 @@ type node struct {
 // edge points to a result of a node.
 type edge struct {
 	node *node
-	out  int
+	out  int32
 }
 
 // saved is an operand or result that the gradient needs: its memory and
 // layout, never a tensor.
 type saved struct {
-	slot    int // operand i, or ^i for result i
-	layout  layout
+	slot    int  // operand i, or ^i for result i
 	copied  bool // a copy, made before the operand was changed in place
 	version uint32
-	rec     *record
+	layout  *layout
+	st      *storage // nil once dropped
+	rec     *record  // of the tensor that the gradient rule sees
 }
 
 // retained is a result that keeps its gradient.
 type retained struct {
-	out int
+	out int32
 	x   *Tensor
 }
 
@@ -69,42 +70,38 @@ func (co *core) nextSeq() uint64 {
 // newNode makes the node of a call that just ended. The caller holds mu.
 func (c *call) newNode() *node {
 	co := c.core
-	n := &node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site}
-	n.edges = make([]edge, len(c.in))
-	n.inputs = make([]layout, len(c.in))
-	for i, x := range c.in {
-		n.inputs[i] = x.layout
-		if c.needs[i] {
-			n.edges[i] = x.edge()
-		}
+	n := &node{}
+	if last := len(co.idle) - 1; last >= 0 {
+		n, co.idle = co.idle[last], co.idle[:last]
 	}
-	n.outs = make([]layout, c.results()-c.nhidden)
-	for i := range n.outs {
-		if f := c.fresh(i); f != nil {
-			n.outs[i] = f.t.layout
-		} else {
-			n.outs[i] = c.in[0].layout
+	*n = node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site,
+		edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: append(n.saved[:0], c.saved...), got: n.got[:0]}
+	for i, x := range c.in {
+		n.inputs = append(n.inputs, x.layout)
+		var e edge
+		if c.needs[i] {
+			e = x.edge()
 		}
+		n.edges = append(n.edges, e)
+	}
+	for i := range c.results() - c.nhidden {
+		n.outs = append(n.outs, c.resultLayout(i))
 	}
 	n.seq = co.nextSeq()
-	if len(c.saved) > 0 {
-		n.saved = append([]saved{}, c.saved...)
-	}
 	for i := range n.saved {
 		s := &n.saved[i]
-		st := c.held[0]
+		s.st = c.held[0]
 		if s.copied {
-			st = &c.before.st
+			s.st = c.before.st
 		} else if s.slot >= 0 {
-			st = c.held[s.slot]
+			s.st = c.held[s.slot]
 		} else if f := c.fresh(^s.slot); f != nil {
-			st = &f.st
+			s.st = f.st
 		}
 		if s.slot < 0 {
-			s.version = st.version
+			s.version = s.st.version
 		}
-		st.refs++
-		s.rec = &record{core: co, st: st, allocated: st.site}
+		s.st.refs++
 	}
 	return n
 }
@@ -122,7 +119,7 @@ func (x *Tensor) leafNode() *node {
 	m := x.meta
 	if m.leaf == nil {
 		co := x.rec.core
-		m.leaf = &node{core: co, op: opAccumulate, seq: co.nextSeq(), outs: []layout{x.layout}}
+		m.leaf = &node{core: co, op: opAccumulate, seq: co.nextSeq(), outs: []*layout{x.layout}}
 		m.leaf.leaf = &Tensor{layout: x.layout, rec: x.rec, meta: m}
 	}
 	return m.leaf
@@ -131,8 +128,8 @@ func (x *Tensor) leafNode() *node {
 var opAccumulate = &opdef{name: "accumulate_grad"}
 
 // viewNode makes the node of a view of x. The caller holds mu.
-func (x *Tensor) viewNode(op *opdef, attrs any, l layout) *node {
-	n := &node{core: x.rec.core, op: op, attrs: attrs, view: true, outs: []layout{l}, inputs: []layout{x.layout}, edges: []edge{x.edge()}}
+func (x *Tensor) viewNode(op *opdef, attrs any, l ...*layout) *node {
+	n := &node{core: x.rec.core, op: op, attrs: attrs, view: true, outs: l, inputs: []*layout{x.layout}, edges: []edge{x.edge()}}
 	n.seq = x.rec.core.nextSeq()
 	return n
 }
@@ -154,12 +151,12 @@ func (x *Tensor) refresh() {
 
 // base returns the tensor that x's record was made with. The caller holds mu.
 func (x *Tensor) base() *Tensor {
-	return &Tensor{layout: *x.rec.layout, rec: x.rec, meta: x.rec.base}
+	return &Tensor{layout: x.rec.layout, rec: x.rec, meta: x.rec.base}
 }
 
 // within returns x's layout as it lies in base, whose elements it is part of.
 func (x *Tensor) within(base *Tensor) layout {
-	l := x.layout
+	l := *x.layout
 	l.offset -= base.offset
 	return l
 }
@@ -175,7 +172,7 @@ func (x *Tensor) setNode(n *node) {
 		m.node, m.out = n, 0
 	} else {
 		base := x.base()
-		last = &node{core: co, op: opCopySlices, attrs: x.within(base), outs: []layout{base.layout}, inputs: []layout{base.layout, x.layout},
+		last = &node{core: co, op: opCopySlices, attrs: x.within(base), outs: []*layout{base.layout}, inputs: []*layout{base.layout, x.layout},
 			edges: []edge{{}, {n, 0}}, module: n.module, site: n.site}
 		if r.base.carriesGraph() {
 			last.edges[0] = base.edge()
@@ -218,7 +215,7 @@ func (co *core) keepNode(n *node) {
 // dropNode takes a count from n. Nodes nobody counts drop what they saved,
 // and their count of the nodes before them. The caller holds mu.
 func (co *core) dropNode(n *node) {
-	work := []*node{n}
+	work := append(co.work[:0], n)
 	for len(work) > 0 {
 		n, work = work[len(work)-1], work[:len(work)-1]
 		if n == nil || n.leaf != nil {
@@ -228,21 +225,53 @@ func (co *core) dropNode(n *node) {
 		if n.refs > 0 {
 			continue
 		}
-		co.dropSaved(n)
+		co.dropSaved(n, nil)
 		for _, e := range n.edges {
-			work = append(work, e.node)
+			if e.node != nil {
+				work = append(work, e.node)
+			}
 		}
 		if !n.view {
 			co.nodes--
-			n.edges, n.hooks, n.retain = nil, nil, nil
+			co.recycle(n)
 		}
+	}
+	co.work = work
+}
+
+// maxIdle bounds the nodes kept for reuse.
+const maxIdle = 1024
+
+// recycle keeps n, which nobody refers to but released tensors, for reuse. The
+// caller holds mu.
+func (co *core) recycle(n *node) {
+	clear(n.edges)
+	clear(n.inputs)
+	clear(n.outs)
+	clear(n.got[:cap(n.got)])
+	*n = node{edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: n.saved[:0], got: n.got[:0]}
+	if len(co.idle) < maxIdle {
+		co.idle = append(co.idle, n)
 	}
 }
 
-// dropSaved gives back the memory n saved. The caller holds mu.
-func (co *core) dropSaved(n *node) {
+// dropSaved gives back the memory n saved, at a site. The caller holds mu.
+func (co *core) dropSaved(n *node, at *site.Stack) {
 	for i := range n.saved {
-		co.release(n.saved[i].rec, nil)
+		co.dropOne(&n.saved[i], at)
 	}
-	n.saved = nil
+	clear(n.saved)
+	n.saved = n.saved[:0]
+}
+
+// dropOne gives back the memory of one saved tensor. The caller holds mu.
+func (co *core) dropOne(s *saved, at *site.Stack) {
+	if s.st == nil {
+		return
+	}
+	if s.rec != nil {
+		s.rec.st, s.rec.released = nil, at
+	}
+	co.dropStorage(s.st)
+	s.st, s.rec = nil, nil
 }

@@ -76,8 +76,7 @@ func (x *Tensor) MoveTo(owner Owner) *Tensor {
 		st := x.rec.st
 		st.refs++
 		y := &Tensor{layout: x.layout, rec: &record{core: co, st: st, allocated: st.site}, meta: &meta{detached: true}, own: owner}
-		l := x.layout // not y's: the record must not reach the handle
-		y.rec.base, y.rec.layout = y.meta, &l
+		y.rec.base, y.rec.layout = y.meta, x.layout
 		co.enter(y.rec, to)
 		co.mu.Unlock()
 		return y

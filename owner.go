@@ -1,10 +1,6 @@
 package ebb
 
-import (
-	"weak"
-
-	"github.com/ebb-ml/ebb/internal/site"
-)
+import "github.com/ebb-ml/ebb/internal/site"
 
 // Owner is a *[Store] or a *[Scope]: where tensors live.
 type Owner interface {
@@ -47,7 +43,6 @@ type owner struct {
 	closed     bool
 	created    *site.Stack
 	closedAt   *site.Stack
-	scope      weak.Pointer[Scope] // its handle, if a scope
 }
 
 // handle is what Store and Scope share: the inner owner, and the handle above
@@ -212,7 +207,6 @@ func (s *Scope) Recycle(keep ...*Tensor) {
 func (co *core) newScope(parent *owner, up any, name string, mode []Mode, at *site.Stack) *Scope {
 	s := &Scope{handle: handle{up: up}}
 	s.o = co.open(parent, name, false, at)
-	s.o.scope = weak.Make(s)
 	for _, m := range mode {
 		if m != inheritGrad {
 			s.o.noGrad = m == NoGrad

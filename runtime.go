@@ -38,6 +38,9 @@ type core struct {
 	records  int
 	nodes    int
 	inflight callList
+	spare    []*storage // freed, for reuse
+	idle     []*node    // dropped, for reuse
+	work     []*node    // dropNode's
 	closed   bool
 	failed   atomic.Bool
 	gen      *Generator
@@ -267,7 +270,7 @@ func (co *core) holdings() []Holding {
 			return
 		}
 		seen[st] = true
-		out = append(out, Holding{Kind: st.kind, DType: st.dtype, Shape: slices.Clone(st.shape), Bytes: st.bytes,
+		out = append(out, Holding{Kind: st.kind, DType: st.dtype(), Shape: st.shape(), Bytes: st.bytes,
 			Owner: owner, Module: st.module, Op: st.op, Site: Site{st.site}})
 	}
 	graph := map[*node]bool{}
@@ -306,7 +309,7 @@ func collectSaved(n *node, seen map[*node]bool, out *[]*storage) {
 		}
 		seen[n] = true
 		for i := range n.saved {
-			if st := n.saved[i].rec.st; st != nil {
+			if st := n.saved[i].st; st != nil {
 				*out = append(*out, st)
 			}
 		}

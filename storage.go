@@ -16,18 +16,34 @@ type storage struct {
 	bytes    int64 // asked for
 	refs     int32
 	kind     Kind
-	dtype    DType
 	version  uint32      // in-place operations so far
 	modified *site.Stack // the last of them
 	site     *site.Stack // where it was allocated
 	op       string
 	module   string
-	shape    []int
+	layout   *layout // what it was allocated for; nil: bytes
+}
+
+// shape returns the shape of what st was allocated for.
+func (st *storage) shape() []int {
+	if st.layout == nil {
+		return []int{int(st.bytes)}
+	}
+	return append([]int{}, st.layout.shape...)
+}
+
+// dtype returns the type of what st was allocated for.
+func (st *storage) dtype() DType {
+	if st.layout == nil {
+		return Uint8
+	}
+	return st.layout.dtype
 }
 
 // record is a storage's entry in one owner. Tensors hold records, never
 // storage: a released record has none, and says where it was released. A
-// record outside every owner belongs to a graph node (a saved tensor).
+// record outside every owner belongs to a graph node (a saved tensor that its
+// gradient rule looks at).
 type record struct {
 	core       *core
 	st         *storage // nil once released
@@ -43,19 +59,27 @@ type record struct {
 }
 
 // newStorage allocates for a call. The caller holds core.mu.
-func (co *core) newStorage(st *storage, c *call) *Error {
+func (co *core) newStorage(c *call, bytes int64, kind Kind, l *layout) (*storage, *Error) {
 	if co.closed {
-		return co.closedError(c.op.name)
+		return nil, co.closedError(c.op.name)
 	}
-	blk, err := co.alloc.Alloc(int(st.bytes))
+	st := &storage{}
+	if n := len(co.spare); n > 0 {
+		st, co.spare = co.spare[n-1], co.spare[:n-1]
+	}
+	*st = storage{bytes: bytes, refs: 1, kind: kind, site: c.site, op: c.op.name, module: c.module(), layout: l}
+	blk, err := co.alloc.Alloc(int(bytes))
 	if err != nil {
-		return co.outOfMemory(st, c, err)
+		return nil, co.outOfMemory(st, c, err)
 	}
-	st.blk, st.refs, st.site, st.op = blk, 1, c.site, c.op.name
-	co.live.add(st.bytes)
-	co.byKind[st.kind].add(st.bytes)
-	return nil
+	st.blk = blk
+	co.live.add(bytes)
+	co.byKind[kind].add(bytes)
+	return st, nil
 }
+
+// maxSpare bounds the records of freed storages that are kept for reuse.
+const maxSpare = 1024
 
 // dropStorage gives back one count of st. The caller holds core.mu.
 func (co *core) dropStorage(st *storage) {
@@ -69,7 +93,10 @@ func (co *core) dropStorage(st *storage) {
 	co.live.sub(st.bytes)
 	co.byKind[st.kind].sub(st.bytes)
 	co.alloc.Free(st.blk)
-	st.blk = nil
+	*st = storage{}
+	if len(co.spare) < maxSpare {
+		co.spare = append(co.spare, st)
+	}
 }
 
 // setKind moves st's bytes to another kind. The caller holds core.mu.
@@ -144,7 +171,7 @@ func (l *recordList) remove(r *record) {
 
 // outOfMemory describes a failed allocation. The caller holds core.mu.
 func (co *core) outOfMemory(st *storage, c *call, err error) *Error {
-	m := &OutOfMemory{Asked: st.bytes, Rounded: st.bytes, DType: st.dtype, Shape: append([]int{}, st.shape...), ByKind: map[Kind]int64{}}
+	m := &OutOfMemory{Asked: st.bytes, Rounded: st.bytes, DType: st.dtype(), Shape: st.shape(), ByKind: map[Kind]int64{}}
 	s := co.alloc.Stats()
 	m.Mapped, m.Free, m.LargestHole, m.Limit, m.Live = s.Mapped, s.Free, s.LargestHole, co.limit, co.live.Current
 	var oom *alloc.OutOfMemoryError

@@ -15,7 +15,7 @@ import (
 //
 // Operations on tensors panic with an [*Error]; see [Catch].
 type Tensor struct {
-	layout
+	*layout
 	rec  *record
 	meta *meta
 	own  Owner  // the handle of its owner, so that it is not collected
@@ -42,16 +42,21 @@ func (l *layout) array(base unsafe.Pointer) cpu.Array {
 	return cpu.Array{Data: unsafe.Add(base, l.offset*l.dtype.Size()), DType: cpu.DType(l.dtype), Shape: l.shape, Strides: l.strides}
 }
 
+// form returns the layout without memory, to plan with.
+func (l *layout) form() cpu.Array {
+	return cpu.Array{DType: cpu.DType(l.dtype), Shape: l.shape, Strides: l.strides}
+}
+
 // meta is a tensor's gradient state. A tensor and its In share one; a view and
 // a detached tensor have their own. Guarded by core.mu.
 type meta struct {
 	requiresGrad bool    // a leaf that collects gradients
 	detached     bool    // a view that does not follow its base's graph
+	out          int32   // which of node's results it is
+	graphs       uint32  // record.graphs when node was set; if behind, node is stale
 	node         *node   // what computed it, if it carries a graph
-	out          int     // which of node's results it is
 	leaf         *node   // collects the gradient of a leaf; made when first needed
 	grad         *Tensor // the gradient; without owner handles
-	graphs       uint32  // record.graphs when node was set; if behind, node is stale
 }
 
 func (m *meta) carriesGraph() bool { return m.node != nil || m.requiresGrad }
@@ -120,11 +125,13 @@ func (x *Tensor) scope() *Scope {
 	if s, ok := x.own.(*Scope); ok && s.o == o {
 		return s
 	}
-	// The tensor moved to another scope than its handle knows.
-	if s := o.scope.Value(); s != nil {
-		return s
+	// The tensor moved up to another scope than its handle knows.
+	for s, _ := x.own.(*Scope); s != nil; s, _ = s.up.(*Scope) {
+		if s.o == o {
+			return s
+		}
 	}
-	return &Scope{handle: handle{o: o}}
+	return &Scope{handle: handle{o: o, up: x.own}}
 }
 
 // Store returns the store x lies in, or nil if it lies in a scope.
@@ -241,12 +248,12 @@ func mixedRuntimes(op string, co *core) *Error {
 // the handle, which keeps its owner's handle from being collected, is another,
 // or a forgotten owner would never be found.
 type fresh struct {
-	t      *Tensor // until the call ends
+	t      *Tensor  // until the call ends
+	st     *storage // until the call ends
 	meta   meta
 	rec    record
-	st     storage
 	layout layout
-	dims   [8]int
+	dims   [6]int
 }
 
 // newFresh returns a tensor of the given type and shape, contiguous, without
@@ -261,12 +268,21 @@ func newFresh(co *core, dtype DType, shape []int) *fresh {
 	copy(dims, shape)
 	f.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
 	f.rec.core, f.rec.base, f.rec.layout = co, &f.meta, &f.layout
-	f.st.dtype, f.st.shape, f.st.bytes = dtype, f.layout.shape, f.layout.bytes()
-	f.t = &Tensor{layout: f.layout, rec: &f.rec, meta: &f.meta}
+	f.t = &Tensor{layout: &f.layout, rec: &f.rec, meta: &f.meta}
 	return f
+}
+
+// alone is a tensor with a layout and gradient state of its own, in one Go
+// allocation.
+type alone struct {
+	t      Tensor
+	layout layout
+	meta   meta
 }
 
 // view returns a tensor that shares x's record, with another layout.
 func (x *Tensor) view(shape, strides []int, offset int) *Tensor {
-	return &Tensor{layout: layout{x.dtype, shape, strides, offset}, rec: x.rec, meta: &meta{}, own: x.own, dir: x.dir}
+	v := &alone{layout: layout{x.dtype, shape, strides, offset}}
+	v.t = Tensor{layout: &v.layout, rec: x.rec, meta: &v.meta, own: x.own, dir: x.dir}
+	return &v.t
 }
