@@ -7,10 +7,7 @@ import (
 
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/nn"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newRuntime returns a runtime that is closed, without a leak, when t ends.
 func newRuntime(t testing.TB) *ebb.Runtime {
@@ -115,6 +112,8 @@ type function func(x *ebb.Tensor) *ebb.Tensor
 func (f function) Forward(x *ebb.Tensor) *ebb.Tensor { return f(x) }
 
 // layer is a module made of a function, told apart by its address.
-type layer struct{ f func(x *ebb.Tensor) *ebb.Tensor }
+type layer struct {
+	f func(x *ebb.Tensor) *ebb.Tensor
+}
 
 func (l *layer) Forward(x *ebb.Tensor) *ebb.Tensor { return l.f(x) }
