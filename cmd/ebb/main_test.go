@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DATA", data+"/testdata")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits for a second at each exit
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
