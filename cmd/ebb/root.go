@@ -13,6 +13,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newTrain(), newVersion())
+	root.AddCommand(newTrain(), newMemCommand(), newVersion())
 	return root
 }

@@ -252,3 +252,12 @@ func (h *History) Time(instant int) int64 {
 	}
 	return 0
 }
+
+// ReservedAt returns the bytes of segments at an instant.
+func (h *History) ReservedAt(instant int) uint64 {
+	reserved := int64(h.ReservedStart)
+	for _, e := range h.Device.Trace.Range(0, instant) {
+		reserved += segmentDelta(h.Snapshot.Action(e.Class), e.Size)
+	}
+	return uint64(max(reserved, 0))
+}

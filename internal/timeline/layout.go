@@ -139,16 +139,11 @@ type Fragmentation struct {
 	Unknown     uint64 // bytes of segments that the file's blocks do not cover
 }
 
-// Fragmentation returns how the device's memory lies at an instant. Sizes of a
-// trace are rounded up to 512 bytes, PyTorch's smallest block.
+// Fragmentation returns how the device's memory lies at an instant. See placedAt for
+// sizes.
 func (h *History) Fragmentation(instant int) Fragmentation {
 	layout := h.LayoutAt(instant)
-	blocks := h.LiveAt(instant)
-	for i := range blocks {
-		if b := &blocks[i]; b.Size == b.Asked {
-			b.Size = (b.Asked + 511) &^ 511
-		}
-	}
+	blocks := h.placedAt(instant)
 	var f Fragmentation
 	i := 0
 	for _, s := range layout.spans {

@@ -94,11 +94,28 @@ func (h *History) addr(r Ref) uint64 {
 	return h.Device.Trace.At(int(r)).Addr
 }
 
-// LiveAt returns what was live at an instant, in order of address.
+// LiveAt returns what was live at an instant, in order of address. Sizes are what
+// was asked for.
 func (h *History) LiveAt(instant int) []Block {
+	blocks := h.placedAt(instant)
+	for i := range blocks {
+		blocks[i].Size = blocks[i].Asked
+	}
+	return blocks
+}
+
+// placedAt is LiveAt with the sizes that the blocks take: rounded up to 512
+// bytes, PyTorch's smallest block, where no segment tells.
+func (h *History) placedAt(instant int) []Block {
 	w := h.Walk()
 	w.To(instant)
-	return h.blocks(w.Refs())
+	blocks := h.blocks(w.Refs())
+	for i := range blocks {
+		if b := &blocks[i]; b.Size == b.Asked {
+			b.Size = (b.Asked + 511) &^ 511
+		}
+	}
+	return blocks
 }
 
 func (h *History) blocks(refs []Ref) []Block {
