@@ -43,7 +43,8 @@ func Call[In, Out any](m Forwarder[In, Out], in In) Out {
 }
 
 // Chain calls layers one after another and frees what one handed over when the
-// next has returned, so that between them only what the gradient needs stays:
+// next has returned, so that between them only what the gradient needs stays.
+// Without layers it returns x.
 //
 //	return nn.Chain(x, m.Fc1, m.Act, m.Fc2)
 func Chain(x *ebb.Tensor, layers ...Module) *ebb.Tensor {
@@ -53,6 +54,9 @@ func Chain(x *ebb.Tensor, layers ...Module) *ebb.Tensor {
 // chain is Chain with a function that describes the call of a layer.
 func chain(x *ebb.Tensor, layers []Module, describe func(scope *ebb.Scope, layer any) ebb.Region) *ebb.Tensor {
 	scope := resultScope("chain", []*ebb.Tensor{x})
+	if len(layers) == 0 {
+		return x
+	}
 	regions := make([]ebb.Region, len(layers))
 	steps := make([]func(*ebb.Tensor) *ebb.Tensor, len(layers))
 	for i, l := range layers {
