@@ -57,11 +57,11 @@ func Binary(op BinaryOp, dst, a, b cpu.Array) error {
 			return divide(op, dst, a, b)
 		}
 	}
-	k := binaryKernels[a.DType][op]
+	k := inUse.binary[a.DType][op]
 	if k == nil {
 		panic("elementwise: binary operation without a kernel for this dtype")
 	}
-	run(k, dst, a, b)
+	run2(forms{k, inUse.right[a.DType][op], inUse.left[a.DType][op]}, &dst, &a, &b, 0)
 	return nil
 }
 

@@ -12,31 +12,41 @@ import (
 // or int64 cannot hold become the smallest integer; uint8 takes the low byte
 // of the int64; integers wrap; a bool is whether the value is not 0.
 func Copy(dst, src cpu.Array) {
-	if dst.DType == src.DType {
-		run(nil, dst, src)
-		return
+	var k kernel // nil copies
+	if dst.DType != src.DType {
+		k = inUse.cast[dst.DType][src.DType]
 	}
-	run(casts[dst.DType][src.DType], dst, src)
+	run1(k, &dst, &src, 0, 0)
 }
 
 // Fill sets every element of dst to v, converted as by [Copy] (torch.full).
-func Fill(dst cpu.Array, v float64) { Copy(dst, repeat(v, dst.DType, dst.Shape)) }
+func Fill(dst cpu.Array, v float64) { fillBits(&dst, bitsOf(dst.DType, v)) }
 
 // FillInt sets every element of dst to v, converted as by [Copy] (torch.full).
-func FillInt(dst cpu.Array, v int64) { Copy(dst, repeat(v, dst.DType, dst.Shape)) }
+func FillInt(dst cpu.Array, v int64) { fillBits(&dst, bitsOfInt(dst.DType, v)) }
 
-// repeat is an array of v, converted to t, everywhere.
-func repeat[T float64 | int64](v T, t cpu.DType, shape []int) cpu.Array {
-	wide := cpu.Array{Data: unsafe.Pointer(&v), DType: cpu.Int64}
-	if _, ok := any(v).(float64); ok {
-		wide.DType = cpu.Float64
+func fillBits(dst *cpu.Array, v uint64) {
+	n, flat := flatLen(dst)
+	if !flat {
+		Copy(*dst, repeat(v, dst.DType, dst.Shape))
+		return
 	}
-	var room [8]byte
-	one := cpu.Array{Data: unsafe.Pointer(&room), DType: t}
-	Copy(one, wide)
-	one.Shape, one.Strides = shape, make([]int, len(shape))
-	return one
+	size := dst.DType.Size()
+	pattern := v
+	switch size {
+	case 1:
+		pattern *= 0x0101010101010101
+	case 4:
+		pattern |= v << 32
+	}
+	words := cpu.Array{Data: dst.Data, DType: cpu.Float64}
+	flatRun(inUse.fill, n*size/8, &words, nil, nil, nil, pattern, 0)
+	for i := n * size / 8 * 8 / size; i < n; i++ {
+		move(size, view{unsafe.Add(dst.Data, i*size), 0, size}, view{numberAt(v, dst.DType), 0, 0}, 1, 1)
+	}
 }
+
+func fillWords(n int, d, _, _, _ unsafe.Pointer, v, _ uint64) { fill(slice[uint64](d, n), v) }
 
 // casts are the kernels from the second dtype to the first.
 var casts = [dtypes][dtypes]kernel{

@@ -2,6 +2,7 @@ package elementwise
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
@@ -56,13 +57,15 @@ var integerDivisions = [dtypes]func(op BinaryOp, dst, a, b cpu.Array) error{
 	cpu.Uint8: divideIntegers[uint8],
 }
 
-func divideIntegers[T integer](op BinaryOp, dst, a, b cpu.Array) (err error) {
+func divideIntegers[T integer](op BinaryOp, dst, a, b cpu.Array) error {
 	quotient := op == FloorDivide
-	run(binary(func(d, a, b []T) {
+	var byZero atomic.Bool // tasks may run at the same time
+	k := binary(func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		for i := range d {
 			if b[i] == 0 {
-				d[i], err = 0, ErrDivideByZero
+				d[i] = 0
+				byZero.Store(true)
 				continue
 			}
 			q, r := a[i]/b[i], a[i]%b[i]
@@ -76,8 +79,12 @@ func divideIntegers[T integer](op BinaryOp, dst, a, b cpu.Array) (err error) {
 				d[i] = r
 			}
 		}
-	}), dst, a, b)
-	return err
+	})
+	run2(forms{both: k}, &dst, &a, &b, 0)
+	if byZero.Load() {
+		return ErrDivideByZero
+	}
+	return nil
 }
 
 // powInteger is a to the power b, wrapped. A negative power is the true value

@@ -2,6 +2,7 @@ package elementwise
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
@@ -10,10 +11,10 @@ import (
 // For floats the product is not rounded, as in PyTorch's vector code; for
 // integers alpha is truncated, for bools it is whether alpha is not 0.
 func AddScaled(dst, a, b cpu.Array, alpha float64) {
-	run(addScaled[dst.DType](alpha), dst, a, b)
+	run2(forms{both: inUse.addScaled[dst.DType]}, &dst, &a, &b, bitsOf(dst.DType, alpha))
 }
 
-var addScaled = [dtypes]func(alpha float64) kernel{
+var addScaledKernels = [dtypes]kernel{
 	cpu.Float32: addScaledFloat[float32],
 	cpu.Float64: addScaledFloat[float64],
 	cpu.Int64:   addScaledInteger[int64],
@@ -22,99 +23,80 @@ var addScaled = [dtypes]func(alpha float64) kernel{
 	cpu.Bool:    addScaledBool,
 }
 
-func addScaledFloat[T float](alpha float64) kernel {
-	s := float64(T(alpha))
-	return binary(func(d, a, b []T) {
-		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			d[i] = fma(s, b[i], a[i])
-		}
-	})
+func addScaledFloat[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
+	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
+	for i := range d {
+		d[i] = fma(s, b[i], a[i])
+	}
 }
 
-func addScaledInteger[T integer](alpha float64) kernel {
-	s := truncated[T](alpha)
-	return binary(func(d, a, b []T) {
-		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			d[i] = a[i] + s*b[i]
-		}
-	})
+func addScaledInteger[T integer](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
+	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), fromBits[T](v)
+	for i := range d {
+		d[i] = a[i] + s*b[i]
+	}
 }
 
-func addScaledBool(alpha float64) kernel {
-	s := truth(alpha != 0)
-	return binary(func(d, a, b []uint8) {
-		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			d[i] = a[i] | s&b[i]
-		}
-	})
+func addScaledBool(n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
+	d, a, b, s := slice[uint8](dp, n), slice[uint8](ap, n), slice[uint8](bp, n), fromBits[uint8](v)
+	for i := range d {
+		d[i] = a[i] | s&b[i]
+	}
 }
 
 // Addcmul sets dst to a + v*b*c of floats (torch.addcmul): v*b is rounded, its
 // product with c is not, as in PyTorch's vector code.
 func Addcmul(dst, a, b, c cpu.Array, v float64) {
-	if dst.DType == cpu.Float32 {
-		run(addcmul(float32(v)), dst, a, b, c)
-	} else {
-		run(addcmul(v), dst, a, b, c)
-	}
+	run3(inUse.addcmul[dst.DType], &dst, &a, &b, &c, bitsOf(dst.DType, v))
 }
 
-func addcmul[T float](v T) kernel {
-	return ternary(func(d, a, b, c []T) {
-		a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
-		for i := range d {
-			d[i] = fma(float64(v*b[i]), c[i], a[i])
-		}
-	})
+func addcmul[T float](n int, dp, ap, bp, cp unsafe.Pointer, v, _ uint64) {
+	d, a, b, c, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), slice[T](cp, n), fromBits[T](v)
+	for i := range d {
+		d[i] = fma(float64(s*b[i]), c[i], a[i])
+	}
 }
 
 // Addcdiv sets dst to a + (v*b)/c of floats (torch.addcdiv).
 func Addcdiv(dst, a, b, c cpu.Array, v float64) {
-	if dst.DType == cpu.Float32 {
-		run(addcdiv(float32(v)), dst, a, b, c)
-	} else {
-		run(addcdiv(v), dst, a, b, c)
-	}
+	run3(inUse.addcdiv[dst.DType], &dst, &a, &b, &c, bitsOf(dst.DType, v))
 }
 
-func addcdiv[T float](v T) kernel {
-	return ternary(func(d, a, b, c []T) {
-		a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
-		for i := range d {
-			d[i] = a[i] + v*b[i]/c[i]
-		}
-	})
+func addcdiv[T float](n int, dp, ap, bp, cp unsafe.Pointer, v, _ uint64) {
+	d, a, b, c, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), slice[T](cp, n), fromBits[T](v)
+	for i := range d {
+		d[i] = a[i] + s*b[i]/c[i]
+	}
 }
 
 // Lerp sets dst to a + w*(b-a) of floats (torch.lerp), computed from the end
 // that is nearer, so that w = 1 gives b itself.
 func Lerp(dst, a, b cpu.Array, w float64) {
+	k, rest := inUse.lerpNear[dst.DType], -(1 - w)
 	if dst.DType == cpu.Float32 {
-		run(lerp(float32(w)), dst, a, b)
-	} else {
-		run(lerp(w), dst, a, b)
+		rest = float64(-(1 - float32(w)))
+		w = float64(float32(w))
+	}
+	if math.Abs(w) >= 0.5 {
+		k, w = inUse.lerpFar[dst.DType], rest
+	}
+	run2(forms{both: k}, &dst, &a, &b, bitsOf(dst.DType, w))
+}
+
+// lerpNear is v*(b-a) + a.
+func lerpNear[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
+	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
+	for i := range d {
+		d[i] = fma(s, b[i]-a[i], a[i])
 	}
 }
 
-func lerp[T float](w T) kernel {
-	if near := float64(w); math.Abs(near) < 0.5 {
-		return binary(func(d, a, b []T) {
-			a, b = a[:len(d)], b[:len(d)]
-			for i := range d {
-				d[i] = fma(near, b[i]-a[i], a[i])
-			}
-		})
+// lerpFar is v*(b-a) + b.
+func lerpFar[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
+	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
+	for i := range d {
+		d[i] = fma(s, b[i]-a[i], b[i])
 	}
-	rest := -float64(1 - w)
-	return binary(func(d, a, b []T) {
-		a, b = a[:len(d)], b[:len(d)]
-		for i := range d {
-			d[i] = fma(rest, b[i]-a[i], b[i])
-		}
-	})
 }
 
 // Clamp sets dst to src limited to lo, if hasLo, and to hi, if hasHi
@@ -128,54 +110,56 @@ func Clamp(dst, src cpu.Array, lo, hi float64, hasLo, hasHi bool) {
 	if !hasHi {
 		hi = math.Inf(1)
 	}
-	switch dst.DType {
-	case cpu.Float32:
-		run(clampFloat(float32(lo), float32(hi)), dst, src)
-	case cpu.Float64:
-		run(clampFloat(lo, hi), dst, src)
-	case cpu.Int64:
-		run(clampInteger[int64](lo, hi, math.MinInt64, math.MaxInt64), dst, src)
-	case cpu.Int32:
-		run(clampInteger[int32](lo, hi, math.MinInt32, math.MaxInt32), dst, src)
-	case cpu.Uint8:
-		run(clampInteger[uint8](lo, hi, 0, math.MaxUint8), dst, src)
-	default:
+	t := dst.DType
+	k := inUse.clamped[t]
+	if k == nil {
 		panic("elementwise: clamp of a dtype without order")
 	}
-}
-
-func clampFloat[T float](lo, hi T) kernel {
-	if lo != lo || hi != hi {
-		return unary(func(d, _ []T) {
-			for i := range d {
-				d[i] = lo + hi
-			}
-		})
+	v, w := uint64(0), uint64(0)
+	switch t {
+	case cpu.Float32, cpu.Float64:
+		if lo != lo || hi != hi {
+			Fill(dst, math.NaN())
+			return
+		}
+		v, w = bitsOf(t, lo), bitsOf(t, hi)
+	case cpu.Int64:
+		v, w = uint64(saturated[int64](lo, math.MinInt64, math.MaxInt64)), uint64(saturated[int64](hi, math.MinInt64, math.MaxInt64))
+	case cpu.Int32:
+		v, w = uint64(saturated[int32](lo, math.MinInt32, math.MaxInt32)), uint64(saturated[int32](hi, math.MinInt32, math.MaxInt32))
+	default:
+		v, w = uint64(saturated[uint8](lo, 0, math.MaxUint8)), uint64(saturated[uint8](hi, 0, math.MaxUint8))
 	}
-	return unary(func(d, a []T) {
-		a = a[:len(d)]
-		for i := range d {
-			v := a[i]
-			if v < lo {
-				v = lo
-			}
-			if v > hi {
-				v = hi
-			}
-			d[i] = v
-		}
-	})
+	run1(k, &dst, &src, v, w)
 }
 
-// clampInteger limits to integers; lowest and highest are T's range.
-func clampInteger[T integer](lo, hi float64, lowest, highest T) kernel {
-	l, h := saturated(lo, lowest, highest), saturated(hi, lowest, highest)
-	return unary(func(d, a []T) {
-		a = a[:len(d)]
-		for i := range d {
-			d[i] = min(max(a[i], l), h)
+var clampedKernels = [dtypes]kernel{
+	cpu.Float32: clampFloat[float32],
+	cpu.Float64: clampFloat[float64],
+	cpu.Int64:   clampInteger[int64],
+	cpu.Int32:   clampInteger[int32],
+	cpu.Uint8:   clampInteger[uint8],
+}
+
+func clampFloat[T float](n int, dp, ap, _, _ unsafe.Pointer, v, w uint64) {
+	d, a, lo, hi := slice[T](dp, n), slice[T](ap, n), fromBits[T](v), fromBits[T](w)
+	for i := range d {
+		x := a[i]
+		if x < lo {
+			x = lo
 		}
-	})
+		if x > hi {
+			x = hi
+		}
+		d[i] = x
+	}
+}
+
+func clampInteger[T integer](n int, dp, ap, _, _ unsafe.Pointer, v, w uint64) {
+	d, a, lo, hi := slice[T](dp, n), slice[T](ap, n), fromBits[T](v), fromBits[T](w)
+	for i := range d {
+		d[i] = min(max(a[i], lo), hi)
+	}
 }
 
 // saturated is v truncated, or the end of T's range that it passes.

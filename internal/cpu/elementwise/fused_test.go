@@ -10,10 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fusedSum is x*y + z, rounded to the dtype as the kernels do: once for
-// float64; for float32 once to float64 and once more.
+// fusedSum is x*y + z, rounded once to the dtype.
 func fusedSum(t cpu.DType, x, y, z float64) float64 {
-	if t == cpu.Float32 || x-x != 0 || y-y != 0 || z != z || x == 0 || y == 0 {
+	if x-x != 0 || y-y != 0 || z != z || x == 0 || y == 0 {
 		return rounded(t, x*y+z)
 	}
 	if math.IsInf(z, 0) { // of finite x and y, though their product may overflow
@@ -21,9 +20,14 @@ func fusedSum(t cpu.DType, x, y, z float64) float64 {
 	}
 	b := func(v float64) *big.Float { return new(big.Float).SetPrec(3000).SetFloat64(v) }
 	product := b(0).Mul(b(x), b(y))
-	sum, _ := product.Add(product, b(z)).Float64()
+	exact := product.Add(product, b(z))
+	sum, _ := exact.Float64()
+	if t == cpu.Float32 {
+		single, _ := exact.Float32()
+		sum = float64(single)
+	}
 	if sum == 0 && z == 0 {
-		return math.FMA(x, y, z) // the sign of a zero
+		return rounded(t, math.FMA(x, y, z)) // the sign of a zero
 	}
 	return sum
 }
@@ -72,20 +76,16 @@ func TestFusedLayouts(t *testing.T) {
 		}
 		for i := range dst.Len() {
 			a, b, c := x.Float(i), b.Float(i), c.Float(i)
-			want := 0.0
-			switch op {
-			case 0:
-				want = fusedSum(dtype, rounded(dtype, w*b), c, a)
-			case 1:
-				want = a + rounded(dtype, rounded(dtype, w*b)/c)
-			case 2:
-				if math.Abs(w) < 0.5 {
-					want = fusedSum(dtype, w, rounded(dtype, b-a), a)
-				} else {
-					want = fusedSum(dtype, -rounded(dtype, 1-w), rounded(dtype, b-a), b)
-				}
+			switch {
+			case op == 0:
+				expectFloat(t, dst, i, fusedSum(dtype, rounded(dtype, w*b), c, a))
+			case op == 1:
+				expectFloat(t, dst, i, a+rounded(dtype, rounded(dtype, w*b)/c))
+			case math.Abs(w) < 0.5:
+				expectFloat(t, dst, i, fusedSum(dtype, w, rounded(dtype, b-a), a))
+			default:
+				expectFloat(t, dst, i, fusedSum(dtype, -rounded(dtype, 1-w), rounded(dtype, b-a), b))
 			}
-			expectFloat(t, dst, i, want)
 		}
 		dst.CheckCanaries(t)
 	})

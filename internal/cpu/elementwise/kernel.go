@@ -17,22 +17,154 @@ type (
 // dtypes is the number of element types, the first index of kernel tables.
 const dtypes = int(cpu.Bool) + 1
 
+// A kernel computes n elements that lie one after the other in every operand.
+// d is the output; a, b and c are inputs, nil where the operation has fewer; v
+// and w are numbers of the operation, as bits of the dtype (see bitsOf). It must
+// read an element's inputs before it writes the element, since d may equal an
+// input.
+type kernel func(n int, d, a, b, c unsafe.Pointer, v, w uint64)
+
+// kernels are the loops of one processor level: its own, and those in Go where
+// it has none.
+type kernels struct {
+	unary  [dtypes][unaryOps]kernel
+	binary [dtypes][binaryOps]kernel
+
+	// The operations of binary with v in the place of the right or of the left
+	// operand. Nil: a block of v is made for binary.
+	right, left [dtypes][binaryOps]kernel
+
+	cast                                                    [dtypes][dtypes]kernel // from the second to the first
+	addScaled, addcmul, addcdiv, lerpNear, lerpFar, clamped [dtypes]kernel
+	where                                                   [9]kernel // by element size; a is the condition
+
+	// fill sets n elements of 8 bytes to v.
+	fill kernel
+
+	// b is a bit mask; n is a multiple of 64.
+	reluMask, maskMul [dtypes]kernel
+}
+
+// inUse are the kernels of the processor's level.
+var inUse = func() kernels {
+	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
+	return kernelsOf(level)
+}()
+
+// kernelsOf returns the kernels of a level that the processor has.
+func kernelsOf(level cpu.SIMD) kernels {
+	k := kernels{
+		unary: unaryKernels, binary: binaryKernels, cast: casts,
+		addScaled: addScaledKernels,
+		addcmul:   [dtypes]kernel{cpu.Float32: addcmul[float32], cpu.Float64: addcmul[float64]},
+		addcdiv:   [dtypes]kernel{cpu.Float32: addcdiv[float32], cpu.Float64: addcdiv[float64]},
+		lerpNear:  [dtypes]kernel{cpu.Float32: lerpNear[float32], cpu.Float64: lerpNear[float64]},
+		lerpFar:   [dtypes]kernel{cpu.Float32: lerpFar[float32], cpu.Float64: lerpFar[float64]},
+		clamped:   clampedKernels,
+		where:     [9]kernel{1: choose[uint8], 4: choose[uint32], 8: choose[uint64]},
+		fill:      fillWords,
+		reluMask:  [dtypes]kernel{cpu.Float32: reluMaskBytes[float32], cpu.Float64: reluMaskBytes[float64]},
+		maskMul:   [dtypes]kernel{cpu.Float32: maskMulBytes[float32], cpu.Float64: maskMulBytes[float64]},
+	}
+	if level != cpu.Generic {
+		accelerate(&k, level)
+	}
+	for t := range k.right {
+		for _, op := range []BinaryOp{Add, Mul, Maximum, Minimum} {
+			k.left[t][op] = k.right[t][op]
+		}
+	}
+	return k
+}
+
 func slice[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
-// unary, binary and ternary make kernels of loops over slices of equal length.
+// unary and binary make kernels of loops over slices of equal length.
 
 func unary[D, A any](f func(d []D, a []A)) kernel {
-	return func(n int, d, a, _, _ unsafe.Pointer) { f(slice[D](d, n), slice[A](a, n)) }
+	return func(n int, d, a, _, _ unsafe.Pointer, _, _ uint64) { f(slice[D](d, n), slice[A](a, n)) }
 }
 
 func binary[D, A any](f func(d []D, a, b []A)) kernel {
-	return func(n int, d, a, b, _ unsafe.Pointer) { f(slice[D](d, n), slice[A](a, n), slice[A](b, n)) }
+	return func(n int, d, a, b, _ unsafe.Pointer, _, _ uint64) {
+		f(slice[D](d, n), slice[A](a, n), slice[A](b, n))
+	}
 }
 
-func ternary[T any](f func(d, a, b, c []T)) kernel {
-	return func(n int, d, a, b, c unsafe.Pointer) {
-		f(slice[T](d, n), slice[T](a, n), slice[T](b, n), slice[T](c, n))
+// bitsOf is v, converted to the dtype as by [Copy], in the low bits.
+func bitsOf(t cpu.DType, v float64) uint64 {
+	switch t {
+	case cpu.Float32:
+		return uint64(math.Float32bits(float32(v)))
+	case cpu.Float64:
+		return math.Float64bits(v)
+	case cpu.Int64:
+		return uint64(truncated[int64](v))
+	case cpu.Int32:
+		return uint64(uint32(truncated[int32](v)))
+	case cpu.Uint8:
+		return uint64(truncated[uint8](v))
 	}
+	return uint64(truth(v != 0))
+}
+
+// bitsOfInt is [bitsOf] for an integer.
+func bitsOfInt(t cpu.DType, v int64) uint64 {
+	switch t {
+	case cpu.Float32:
+		return uint64(math.Float32bits(float32(v)))
+	case cpu.Float64:
+		return math.Float64bits(float64(v))
+	case cpu.Int64:
+		return uint64(v)
+	case cpu.Int32:
+		return uint64(uint32(v))
+	case cpu.Uint8:
+		return uint64(uint8(v))
+	}
+	return uint64(truth(v != 0))
+}
+
+// fromBits is the number in the low bits of v.
+func fromBits[T any](v uint64) T {
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		low := uint8(v)
+		return *(*T)(unsafe.Pointer(&low))
+	case 4:
+		low := uint32(v)
+		return *(*T)(unsafe.Pointer(&low))
+	}
+	return *(*T)(unsafe.Pointer(&v))
+}
+
+// repeat is an array of the number in v everywhere.
+func repeat(v uint64, t cpu.DType, shape []int) cpu.Array {
+	return cpu.Array{Data: numberAt(v, t), DType: t, Shape: shape, Strides: make([]int, len(shape))}
+}
+
+// numberAt is an address of the number in v.
+func numberAt(v uint64, t cpu.DType) unsafe.Pointer {
+	switch t.Size() {
+	case 1:
+		low := uint8(v)
+		return unsafe.Pointer(&low)
+	case 4:
+		low := uint32(v)
+		return unsafe.Pointer(&low)
+	}
+	return unsafe.Pointer(&v)
+}
+
+// loadBits is the element of the given size at p.
+func loadBits(p unsafe.Pointer, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
 }
 
 // truth is 1 for true, the element of a bool array.
@@ -52,13 +184,36 @@ func keepIf[T float](v T, keep uint8) T {
 	return T(math.Float64frombits(math.Float64bits(float64(v)) & -uint64(keep)))
 }
 
-// fma is x*y + z rounded once, as PyTorch's vector code does it. For float32
-// the product is exact in float64 and the sum is rounded twice, which differs
-// from a true fused operation about once in 2^29.
-// x comes widened, outside of the loop where that can be.
+// fma is x*y + z rounded once, as PyTorch's vector code and this package's
+// assembly do it. x comes widened, outside of the loop where that can be.
 func fma[T float](x float64, y, z T) T {
-	if unsafe.Sizeof(y) == 4 {
-		return T(x*float64(y) + float64(z))
+	if unsafe.Sizeof(y) != 4 {
+		return T(math.FMA(x, float64(y), float64(z)))
 	}
-	return T(math.FMA(x, float64(y), float64(z)))
+	product := float64(x * float64(y)) // exact, of float32
+	sum := product + float64(z)
+	// Rounded to float64 and once more: wrong only if the first rounding gave
+	// what lies in the middle between two float32, which denormals have elsewhere.
+	if math.Float64bits(sum)<<35 == 1<<63 || sum != 0 && math.Abs(sum) < 0x1p-126 {
+		return T(toOdd(product, float64(z), sum))
+	}
+	return T(sum)
+}
+
+// toOdd is x + y, of which sum is the rounded value, or, where that is not exact,
+// the neighbour of the exact value with an odd last bit: rounded to fewer bits it
+// gives what the exact value does (Boldo and Melquiond, "Emulation of a FMA and
+// correctly rounded sums", 2008).
+func toOdd(x, y, sum float64) float64 {
+	part := sum - x
+	lost := (x - (sum - part)) + (y - part)
+	bits := math.Float64bits(sum)
+	switch {
+	case lost == 0 || lost != lost || bits&1 == 1:
+	case math.Signbit(lost) == math.Signbit(sum):
+		bits++
+	default:
+		bits--
+	}
+	return math.Float64frombits(bits)
 }

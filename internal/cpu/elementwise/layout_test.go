@@ -158,6 +158,18 @@ func keys[K ~uint8, V any](m map[K]V) []K {
 	return s
 }
 
+// alone is op of x. For a function of float32 that is computed in float32 it is
+// what the function gives when x is the only element.
+func alone(op UnaryOp, t cpu.DType, x float64) float64 {
+	if _, ok := float32Errors[op]; !ok || t != cpu.Float32 {
+		return unaryFloats[op](x)
+	}
+	one := arraytest.New(t, nil, nil)
+	one.SetFloat(0, x)
+	Unary(op, one.Array, one.Array)
+	return one.Float(0)
+}
+
 func TestUnaryLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := arraytest.DrawShape(t)
@@ -176,7 +188,7 @@ func TestUnaryLayouts(t *testing.T) {
 			dst = arraytest.DrawOutput(t, src.DType, shape, src)
 			Unary(op, dst.Array, src.Array)
 			for i := range dst.Len() {
-				expectFloat(t, dst, i, unaryFloats[op](before.Float(i)))
+				expectFloat(t, dst, i, alone(op, src.DType, before.Float(i)))
 			}
 		} else {
 			op := rapid.SampledFrom(keys(unaryIntegers)).Draw(t, "op")

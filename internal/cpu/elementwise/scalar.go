@@ -9,46 +9,55 @@ import "github.com/ebb-ml/ebb/internal/cpu"
 func BinaryScalar(op BinaryOp, dst, a cpu.Array, v float64, reversed bool) error {
 	if op == Pow && !reversed {
 		if k := powers(v, a.DType); k != nil {
-			run(k, dst, a)
+			run1(k, &dst, &a, 0, 0)
 			return nil
 		}
 	}
-	return binaryScalar(op, dst, a, repeat(v, a.DType, a.Shape), reversed)
+	return binaryScalar(op, &dst, &a, bitsOf(a.DType, v), reversed)
 }
 
 // BinaryScalarInt is [BinaryScalar] for an integer scalar.
 func BinaryScalarInt(op BinaryOp, dst, a cpu.Array, v int64, reversed bool) error {
 	if op == Pow && !reversed {
 		if k := powers(float64(v), a.DType); k != nil {
-			run(k, dst, a)
+			run1(k, &dst, &a, 0, 0)
 			return nil
 		}
 	}
-	return binaryScalar(op, dst, a, repeat(v, a.DType, a.Shape), reversed)
+	return binaryScalar(op, &dst, &a, bitsOfInt(a.DType, v), reversed)
 }
 
-func binaryScalar(op BinaryOp, dst, a, v cpu.Array, reversed bool) error {
+func binaryScalar(op BinaryOp, dst, a *cpu.Array, v uint64, reversed bool) error {
+	k := inUse.right[a.DType][op]
 	if reversed {
-		return Binary(op, dst, v, a)
+		k = inUse.left[a.DType][op]
 	}
-	return Binary(op, dst, a, v)
+	if k != nil {
+		run1(k, dst, a, v, 0)
+		return nil
+	}
+	number := repeat(v, a.DType, a.Shape)
+	if reversed {
+		return Binary(op, *dst, number, *a)
+	}
+	return Binary(op, *dst, *a, number)
 }
 
 // powers is the kernel for a constant exponent, nil if there is no special one.
 func powers(exponent float64, t cpu.DType) kernel {
 	switch exponent {
 	case 0.5:
-		return unaryKernels[t][Sqrt]
+		return inUse.unary[t][Sqrt]
 	case 2:
-		return unaryKernels[t][Square]
+		return inUse.unary[t][Square]
 	case 3:
-		return unaryKernels[t][cube]
+		return inUse.unary[t][cube]
 	case -0.5:
-		return unaryKernels[t][Rsqrt]
+		return inUse.unary[t][Rsqrt]
 	case -1:
-		return unaryKernels[t][Reciprocal]
+		return inUse.unary[t][Reciprocal]
 	case -2:
-		return unaryKernels[t][inverseSquare]
+		return inUse.unary[t][inverseSquare]
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ const (
 
 // Unary sets dst to op(src).
 func Unary(op UnaryOp, dst, src cpu.Array) {
-	k := unaryKernels[src.DType][op]
+	k := inUse.unary[src.DType][op]
 	if k == nil {
 		panic("elementwise: unary operation without a kernel for this dtype")
 	}
-	run(k, dst, src)
+	run1(k, &dst, &src, 0, 0)
 }
 
 var unaryKernels = [dtypes][unaryOps]kernel{

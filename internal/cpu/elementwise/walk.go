@@ -20,12 +20,6 @@ const blockLen = 512
 // memory (a transpose): 32 cache lines are read, up to 16 elements of each.
 const tileCols = 32
 
-// A kernel computes n elements that lie one after the other in every operand.
-// d is the output; a, b and c are inputs, nil where the operation has fewer.
-// It must read an element's inputs before it writes the element, since d may
-// equal an input.
-type kernel func(n int, d, a, b, c unsafe.Pointer)
-
 // offsets are distances in bytes, one per operand.
 type offsets [maxOperands]int
 
@@ -104,6 +98,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // whose elements lie side by side, through a scratch buffer for any other.
 type walk struct {
 	kernel   kernel
+	v, w     uint64 // the kernel's numbers
 	base     [maxOperands]unsafe.Pointer
 	size     offsets
 	operands int
@@ -112,12 +107,14 @@ type walk struct {
 	buffer     *scratch
 	direct     [maxOperands]bool
 	constant   [maxOperands]bool // one element, repeated everywhere
+	number     int               // the operand of which the kernel takes one element a row, or 0
 	rows, cols int               // of a block
 }
 
-// run applies k to all elements of the operands, of which the first is the
-// output. A nil kernel copies the one input, of the same dtype.
-func run(k kernel, operands ...cpu.Array) {
+// runStrided applies f to all elements of the operands, of which the first is
+// the output. Without a kernel it copies the one input, of the same dtype. It
+// runs in tasks that the shape and strides alone decide.
+func runStrided(f forms, v, w uint64, operands []cpu.Array) {
 	var space [8]dim
 	dims := common(space[:0], operands)
 	if dims == nil {
@@ -125,48 +122,86 @@ func run(k kernel, operands ...cpu.Array) {
 	}
 	bySize(dims)
 	dims = merge(dims)
-	w := walk{kernel: k, operands: len(operands), row: dim{n: 1}, col: dims[len(dims)-1]}
-	outer := dims[:len(dims)-1]
-	if len(outer) > 0 {
-		w.row = outer[len(outer)-1]
-		outer = outer[:len(outer)-1]
-	}
-	buffered, across := false, false
-	for o, a := range operands {
-		w.base[o] = a.Data
-		w.size[o] = a.DType.Size()
-		w.direct[o] = w.col.stride[o] == w.size[o] || w.col.n == 1
-		if !w.direct[o] {
-			buffered = true
-			across = across || w.row.n > 1 && w.col.stride[o] > w.row.stride[o] && w.row.stride[o] > 0
-			w.constant[o] = o > 0 && !slices.ContainsFunc(dims, func(d dim) bool { return d.stride[o] != 0 })
+	total, longest := 1, 0
+	for i, d := range dims {
+		total *= d.n
+		if d.n > dims[longest].n {
+			longest = i
 		}
 	}
-	if !buffered {
-		w.rows, w.cols = 1, w.col.n
-		positions(outer, offsets{}, w.plane)
+	if total < 2*taskLen {
+		newWalk(f, v, w, operands, offsets{}, dims).all(dims)
 		return
 	}
-	w.cols = min(w.col.n, blockLen)
-	if k == nil && !across {
-		w.cols = w.col.n
+	if tasks := total / taskLen; dims[0].n >= tasks {
+		longest = 0
+	}
+	length := dims[longest].n
+	tasks := min(total/taskLen, length)
+	cpu.Parallel(tasks, func(i int) {
+		part := slices.Clone(dims)
+		from := i * length / tasks
+		part[longest].n = (i+1)*length/tasks - from
+		var at offsets
+		at.step(&part[longest].stride, from)
+		newWalk(f, v, w, operands, at, part).all(part)
+	})
+}
+
+// newWalk prepares a walk over dims that begins at an offset.
+func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim) *walk {
+	x := &walk{kernel: f.both, v: v, w: w, operands: len(operands), row: dim{n: 1}, col: dims[len(dims)-1]}
+	if len(dims) > 1 {
+		x.row = dims[len(dims)-2]
+	}
+	buffered, across := 0, false
+	for o, a := range operands {
+		x.base[o] = unsafe.Add(a.Data, at[o])
+		x.size[o] = a.DType.Size()
+		x.direct[o] = x.col.stride[o] == x.size[o] || x.col.n == 1
+		if !x.direct[o] {
+			buffered++
+			across = across || x.row.n > 1 && x.col.stride[o] > x.row.stride[o] && x.row.stride[o] > 0
+			x.constant[o] = o > 0 && !slices.ContainsFunc(dims, func(d dim) bool { return d.stride[o] != 0 })
+		}
+	}
+	if buffered == 0 {
+		x.rows, x.cols = 1, x.col.n
+		return x
+	}
+	if buffered == 1 { // perhaps by one element a row
+		for o, k := range map[int]kernel{1: f.left, 2: f.right} {
+			if k != nil && !x.direct[o] && x.col.stride[o] == 0 {
+				x.kernel, x.number = k, o
+				x.rows, x.cols = 1, x.col.n
+				return x
+			}
+		}
+	}
+	x.cols = min(x.col.n, blockLen)
+	if f.both == nil && !across {
+		x.cols = x.col.n
 	}
 	if across {
-		w.cols = min(w.cols, tileCols)
+		x.cols = min(x.cols, tileCols)
 	}
-	w.rows = max(1, min(w.row.n, blockLen/w.cols))
-	if k == nil {
-		positions(outer, offsets{}, w.plane)
-		return
-	}
-	w.buffer = scratches.Get().(*scratch)
-	for o := range operands {
-		if w.constant[o] {
-			move(w.size[o], view{unsafe.Pointer(&w.buffer[o]), 0, w.size[o]}, view{w.base[o], 0, 0}, 1, w.rows*w.cols)
+	x.rows = max(1, min(x.row.n, blockLen/x.cols))
+	return x
+}
+
+// all runs the walk over dims.
+func (w *walk) all(dims []dim) {
+	outer := dims[:max(0, len(dims)-2)]
+	if w.kernel != nil && w.number == 0 && slices.Contains(w.direct[:w.operands], false) {
+		w.buffer = scratches.Get().(*scratch)
+		defer scratches.Put(w.buffer)
+		for o := range w.operands {
+			if w.constant[o] {
+				move(w.size[o], view{unsafe.Pointer(&w.buffer[o]), 0, w.size[o]}, view{w.base[o], 0, 0}, 1, w.rows*w.cols)
+			}
 		}
 	}
 	positions(outer, offsets{}, w.plane)
-	scratches.Put(w.buffer)
 }
 
 // positions calls f at every position of dims, row-major.
@@ -208,6 +243,10 @@ func (w *walk) block(at *offsets, rows, cols int) {
 			view{unsafe.Add(w.base[1], at[1]), w.row.stride[1], w.col.stride[1]}, rows, cols)
 		return
 	}
+	if w.number != 0 {
+		w.numbered(at, cols)
+		return
+	}
 	var p [maxOperands]unsafe.Pointer
 	var step offsets // from one row of the block to the next
 	packed := true
@@ -227,16 +266,57 @@ func (w *walk) block(at *offsets, rows, cols int) {
 		}
 	}
 	if packed {
-		w.kernel(rows*cols, p[0], p[1], p[2], p[3])
+		w.call(rows*cols, p, w.v)
 	} else {
 		for r := range rows {
 			// The offsets are formed anew so that no pointer passes the end of an operand.
-			w.kernel(cols, unsafe.Add(p[0], r*step[0]), unsafe.Add(p[1], r*step[1]),
-				unsafe.Add(p[2], r*step[2]), unsafe.Add(p[3], r*step[3]))
+			q := p
+			for o := range w.operands {
+				q[o] = unsafe.Add(p[o], r*step[o])
+			}
+			w.call(cols, q, w.v)
 		}
 	}
 	if !w.direct[0] {
 		move(w.size[0], view{unsafe.Add(w.base[0], at[0]), w.row.stride[0], w.col.stride[0]},
 			view{p[0], cols * w.size[0], w.size[0]}, rows, cols)
 	}
+}
+
+// numbered computes a row in which one operand is the same element.
+func (w *walk) numbered(at *offsets, cols int) {
+	var p [maxOperands]unsafe.Pointer
+	next := 0
+	v := uint64(0)
+	for o := range w.operands {
+		q := unsafe.Add(w.base[o], at[o])
+		if o == w.number {
+			markRead(q, w.size[o])
+			v = loadBits(q, w.size[o])
+			continue
+		}
+		p[next] = q
+		next++
+	}
+	w.call(cols, p, v)
+}
+
+// call runs the kernel on n elements of each operand.
+func (w *walk) call(n int, p [maxOperands]unsafe.Pointer, v uint64) {
+	markWrite(p[0], n*w.size[0])
+	for o := 1; o < w.operands; o++ {
+		if p[o] != nil {
+			markRead(p[o], n*w.size[o])
+		}
+	}
+	for n > callLen {
+		w.kernel(callLen, p[0], p[1], p[2], p[3], v, w.w)
+		n -= callLen
+		for o := range w.operands {
+			if p[o] != nil {
+				p[o] = unsafe.Add(p[o], callLen*w.size[o])
+			}
+		}
+	}
+	w.kernel(n, p[0], p[1], p[2], p[3], v, w.w)
 }

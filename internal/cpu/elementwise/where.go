@@ -9,27 +9,17 @@ import (
 // Where sets dst to a where cond, which is bool, is true and to b elsewhere
 // (torch.where); dst, a and b have one dtype.
 func Where(dst, cond, a, b cpu.Array) {
-	switch dst.DType.Size() {
-	case 1:
-		run(choose[uint8](), dst, cond, a, b)
-	case 4:
-		run(choose[uint32](), dst, cond, a, b)
-	default:
-		run(choose[uint64](), dst, cond, a, b)
-	}
+	run3(inUse.where[dst.DType.Size()], &dst, &cond, &a, &b, 0)
 }
 
-func choose[T uint8 | uint32 | uint64]() kernel {
-	return func(n int, dp, cp, ap, bp unsafe.Pointer) {
-		d, cond := slice[T](dp, n), slice[uint8](cp, n)
-		a, b := slice[T](ap, n), slice[T](bp, n)
-		cond, a, b = cond[:len(d)], a[:len(d)], b[:len(d)]
-		for i := range d {
-			v, other := b[i], a[i]
-			if cond[i] != 0 {
-				v = other
-			}
-			d[i] = v
+func choose[T uint8 | uint32 | uint64](n int, dp, cp, ap, bp unsafe.Pointer, _, _ uint64) {
+	d, cond := slice[T](dp, n), slice[uint8](cp, n)
+	a, b := slice[T](ap, n), slice[T](bp, n)
+	for i := range d {
+		v, other := b[i], a[i]
+		if cond[i] != 0 {
+			v = other
 		}
+		d[i] = v
 	}
 }

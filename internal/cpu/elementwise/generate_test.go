@@ -1,0 +1,11 @@
+package elementwise
+
+import (
+	"testing"
+
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
+)
+
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	arraytest.CheckGenerated(t, "elementwise_amd64.s", "stubs_amd64.go", "./elementwise", "-pkg", "elementwise")
+}

@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package elementwise
+
+import "github.com/ebb-ml/ebb/internal/cpu"
+
+func accelerate(*kernels, cpu.SIMD) {}
