@@ -20,7 +20,9 @@ func (b blocking) Forward(ctx *ebb.FunctionContext, in []*ebb.Tensor) []*ebb.Ten
 	return []*ebb.Tensor{in[0].Add(in[0])}
 }
 
-func (blocking) Backward(*ebb.FunctionContext, []*ebb.Tensor) []*ebb.Tensor { return []*ebb.Tensor{nil} }
+func (blocking) Backward(*ebb.FunctionContext, []*ebb.Tensor) []*ebb.Tensor {
+	return []*ebb.Tensor{nil}
+}
 
 // An operation whose scope is closed meanwhile is an error, and leaves
 // nothing.
@@ -159,7 +161,7 @@ func TestTrainWhileServing(t *testing.T) {
 	for range 200 {
 		run(t, rt, func(s *ebb.Scope) {
 			ebb.Linear(frozen.In(s), w, nil).Sum().Backward()
-			w.SGD_(w.Grad(), nil, ebb.SGDOptions{LR: 0.001})
+			ebb.SGD_([]*ebb.Tensor{w}, []*ebb.Tensor{w.Grad()}, nil, &ebb.SGDOptions{LR: 0.001})
 			w.ZeroGrad()
 		})
 	}

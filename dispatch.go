@@ -47,6 +47,7 @@ type call struct {
 	into    *owner    // creation only: where the results go, whatever the operands
 	kind    Kind      // of the results; 0: their owner's
 	inplace bool      // the result is in[0] itself
+	changes int       // in place: how many operands change, from the first; 0: one
 	work    int       // bytes of scratch space the kernel needs
 	out     []*fresh  // results; the last hidden ones only the graph may keep
 
@@ -383,9 +384,10 @@ func (c *call) end(failed *Error) *Error {
 		return failed
 	}
 	if c.inplace {
-		st := c.held[0]
-		st.version++
-		st.modified = c.site
+		for _, st := range c.held[:max(c.changes, 1)] {
+			st.version++
+			st.modified = c.site
+		}
 	}
 	var n *node
 	if c.grad {
@@ -460,16 +462,21 @@ func (c *call) checkInPlace() *Error {
 		return &Error{Kind: ErrOutward, Given: fmt.Sprintf("an operand carries a graph that a tensor of a %s would keep beyond its scope", where),
 			Advice: "detach it: total.Add_(loss.Detach())"}
 	}
-	for i := range x.shape {
-		if x.strides[i] == 0 && x.shape[i] > 1 {
+	// An optimizer's operands belong together by their distance.
+	step := 1
+	if c.changes > 0 {
+		step = len(c.in) - c.changes
+	}
+	for i, x := range c.in[:max(c.changes, 1)] {
+		if x.repeats() {
 			return &Error{Kind: ErrValue, Given: "the tensor was expanded: several of its elements are one number in memory",
 				Advice: "Clone it first"}
 		}
-	}
-	for i, y := range c.in[1:] {
-		if y.rec.st == x.rec.st && partlyOverlap(x.layout, y.layout) {
-			return &Error{Kind: ErrValue, Given: fmt.Sprintf("operand %d shares some of its memory with the tensor to be changed in place", i+1),
-				Advice: "Clone the operand first"}
+		for j := i + step; j < len(c.in); j += step {
+			if y := c.in[j]; y.rec.st == x.rec.st && partlyOverlap(x.layout, y.layout) {
+				return &Error{Kind: ErrValue, Given: fmt.Sprintf("operand %d shares some of its memory with the tensor to be changed in place", j),
+					Advice: "Clone the operand first"}
+			}
 		}
 	}
 	return nil

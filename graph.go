@@ -70,9 +70,11 @@ func (co *core) nextSeq() uint64 {
 // newNode makes the node of a call that just ended. The caller holds mu.
 func (c *call) newNode() *node {
 	co := c.core
-	n := &node{}
+	var n *node
 	if last := len(co.idle) - 1; last >= 0 {
 		n, co.idle = co.idle[last], co.idle[:last]
+	} else {
+		n = new(node)
 	}
 	*n = node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site,
 		edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: append(n.saved[:0], c.saved...), got: n.got[:0]}

@@ -188,18 +188,24 @@ func ResultScope(operands ...*Tensor) *Scope {
 func (s *Scope) Recycle(keep ...*Tensor) {
 	at := site.Here(1)
 	co := s.o.core
-	kept := make(map[*record]bool, len(keep))
-	for _, x := range keep {
-		kept[x.rec] = true
-	}
 	co.mu.Lock()
 	defer co.mu.Unlock()
+	for _, x := range keep {
+		if x.rec.core == co {
+			x.rec.kept = true
+		}
+	}
 	for r := s.o.records.first; r != nil; {
 		next := r.next
-		if !kept[r] {
+		if !r.kept {
 			co.release(r, at)
 		}
 		r = next
+	}
+	for _, x := range keep {
+		if x.rec.core == co {
+			x.rec.kept = false
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func TestRacesOnTensorsAreCaught(t *testing.T) {
 			})
 		},
 		"optimizer against a reader": func(x, y *ebb.Tensor) {
-			againstReader(x, func() { x.SGD_(y, nil, ebb.SGDOptions{LR: 1}) })
+			againstReader(x, func() { ebb.SGD_([]*ebb.Tensor{x}, []*ebb.Tensor{y}, nil, &ebb.SGDOptions{LR: 1}) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

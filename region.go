@@ -22,7 +22,7 @@ func (s *Scope) Call(r Region, args []*Tensor, f func(args []*Tensor) []*Tensor)
 	sub := co.newScope(s.o, s, r.Name, nil, at)
 	sub.tag = r.Tag
 	if r.Module != "" {
-		sub.o.module = r.Module
+		sub.o.module = r.Module // nobody else knows the scope yet
 	}
 	defer sub.Close()
 	in := make([]*Tensor, len(args))
@@ -84,26 +84,38 @@ func (o *owner) within(other *owner) bool {
 	return false
 }
 
-// Chain runs steps one after another, each in its own [Scope.Call] with the
-// last one's result, and releases what a step handed over when the next has
-// returned: of all the results between only what the graph needs stays. The
-// result lies in the scope where results on x land.
+// Chain runs steps one after another, each on the last one's result, in one
+// scope below the one where results on x land, and closes it. When a step has
+// returned, everything it made but its result is released, and so is what the
+// step before handed over: of all that lies between only what the graph needs
+// stays. The last result moves out, graph and all. During a step the scope has
+// its region's module and tag.
 func Chain(x *Tensor, regions []Region, steps []func(*Tensor) *Tensor) *Tensor {
-	s := x.resultScope("chain")
-	at := site.Here(1)
-	co := s.o.core
-	last := x
-	for i, step := range steps {
-		y := s.Call(regions[i], []*Tensor{last}, func(args []*Tensor) []*Tensor { return []*Tensor{step(args[0])} })[0]
-		if y == nil {
-			panic(newError(ErrValue, "chain", []*Tensor{last}, "step %d returned nil", i).advise("return a tensor"))
-		}
-		if last.rec != x.rec && last.rec != y.rec {
-			co.mu.Lock()
-			co.release(last.rec, at)
-			co.mu.Unlock()
-		}
-		last = y
+	home := x.resultScope("chain")
+	if len(steps) == 0 {
+		return x
 	}
-	return last
+	out := home.Call(Region{Name: "chain"}, []*Tensor{x}, func(args []*Tensor) []*Tensor {
+		last := args[0]
+		s := last.dir
+		for i, step := range steps {
+			s.enter(regions[i])
+			y := step(last.In(s))
+			if y == nil {
+				panic(newError(ErrValue, "chain", []*Tensor{last}, "step %d returned nil", i).advise("return a tensor"))
+			}
+			s.Recycle(y)
+			last = y
+		}
+		return []*Tensor{last}
+	})
+	return out[0]
+}
+
+// enter makes s the scope of a region.
+func (s *Scope) enter(r Region) {
+	s.o.core.mu.Lock()
+	defer s.o.core.mu.Unlock()
+	s.tag = r.Tag
+	s.o.module = r.Module
 }

@@ -54,6 +54,7 @@ type record struct {
 	layout     *layout // that tensor's layout
 	graphs     uint32  // in-place operations that changed the graph; older views are re-derived
 	given      int32   // gradients on their way during Backward
+	kept       bool    // during Recycle
 	allocated  *site.Stack
 	released   *site.Stack
 }
@@ -63,9 +64,11 @@ func (co *core) newStorage(c *call, bytes int64, kind Kind, l *layout) (*storage
 	if co.closed {
 		return nil, co.closedError(c.op.name)
 	}
-	st := &storage{}
+	var st *storage
 	if n := len(co.spare); n > 0 {
 		st, co.spare = co.spare[n-1], co.spare[:n-1]
+	} else {
+		st = new(storage)
 	}
 	*st = storage{bytes: bytes, refs: 1, kind: kind, site: c.site, op: c.op.name, module: c.module(), layout: l}
 	blk, err := co.alloc.Alloc(int(bytes))

@@ -37,6 +37,16 @@ func (l *layout) contiguous() bool {
 	return cpu.Array{Shape: l.shape, Strides: l.strides}.Contiguous()
 }
 
+// repeats reports whether several elements are one number in memory.
+func (l *layout) repeats() bool {
+	for i, n := range l.shape {
+		if l.strides[i] == 0 && n > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // array returns the layout over memory that starts at base.
 func (l *layout) array(base unsafe.Pointer) cpu.Array {
 	return cpu.Array{Data: unsafe.Add(base, l.offset*l.dtype.Size()), DType: cpu.DType(l.dtype), Shape: l.shape, Strides: l.strides}

@@ -16,6 +16,9 @@ type SGD struct {
 	state  map[*ebb.Tensor]*ebb.Tensor // momentum buffers
 	stores []*ebb.Store                // where they lie, below the parameters' own
 	closed bool
+
+	steps    []step // of the last Step, for reuse
+	training []*ebb.Tensor
 }
 
 // NewSGD returns an optimizer of params, which must be leaves, each given once.
@@ -89,10 +92,11 @@ func (o *SGD) ZeroGrad() {
 	}
 }
 
-// update is one parameter's part of a step.
-type update struct {
-	param, grad, momentum *ebb.Tensor
-	opt                   ebb.SGDOptions
+// step is what one call of the update changes: parameters of one group whose
+// momentum buffers all have a value, or none has.
+type step struct {
+	params, grads, momenta []*ebb.Tensor
+	opt                    ebb.SGDOptions
 }
 
 // Step changes every parameter that has a gradient. State that is missing is
@@ -101,29 +105,52 @@ func (o *SGD) Step() {
 	if o.closed {
 		panic(&ebb.Error{Kind: ebb.ErrClosed, Op: "sgd step", Given: "the optimizer is closed", Advice: "make a new one"})
 	}
-	var params []*ebb.Tensor
-	var updates []update
-	for _, g := range o.groups {
-		for _, p := range g.Params {
-			if grad := p.Grad(); grad != nil {
-				params = append(params, p)
-				updates = append(updates, update{param: p, grad: grad, opt: ebb.SGDOptions{LR: g.lr, Momentum: g.momentum,
-					Dampening: g.dampening, WeightDecay: g.weightDecay, Nesterov: g.nesterov, Maximize: g.maximize}})
-			}
-		}
+	o.plan()
+	o.training = o.training[:0]
+	for i := range o.steps {
+		o.training = append(o.training, o.steps[i].params...)
 	}
-	defer ebb.Claim("sgd step", params)()
-	o.prepare(updates)
-	for _, u := range updates {
-		u.param.SGD_(u.grad, u.momentum, u.opt)
+	defer ebb.Claim("sgd step", o.training)()
+	o.prepare(o.steps)
+	for i := range o.steps {
+		s := &o.steps[i]
+		ebb.SGD_(s.params, s.grads, s.momenta, &s.opt)
 	}
 }
 
-// prepare finds the momentum buffers and makes those that are missing; if one
+// plan sorts the parameters that have a gradient into steps: two for each
+// group, of which the second has no momentum buffers yet.
+func (o *SGD) plan() {
+	o.steps = slices.Grow(o.steps[:0], 2*len(o.groups))[:2*len(o.groups)]
+	for i, g := range o.groups {
+		for first := range 2 {
+			s := &o.steps[2*i+first]
+			*s = step{s.params[:0], s.grads[:0], s.momenta[:0], ebb.SGDOptions{LR: g.lr, Momentum: g.momentum, Dampening: g.dampening,
+				WeightDecay: g.weightDecay, Nesterov: g.nesterov, Maximize: g.maximize, First: first == 1}}
+		}
+		for _, p := range g.Params {
+			grad := p.Grad()
+			if grad == nil {
+				continue
+			}
+			s := &o.steps[2*i]
+			if g.momentum != 0 {
+				if m := o.state[p]; m != nil {
+					s.momenta = append(s.momenta, m)
+				} else {
+					s = &o.steps[2*i+1]
+				}
+			}
+			s.params, s.grads = append(s.params, p), append(s.grads, grad)
+		}
+	}
+}
+
+// prepare makes the momentum buffers of the steps that have none; if one
 // cannot be made, those made before it go again.
-func (o *SGD) prepare(updates []update) {
+func (o *SGD) prepare(steps []step) {
 	var made []*ebb.Tensor
-	stores := map[*ebb.Store]*ebb.Store{}
+	var stores map[*ebb.Store]*ebb.Store
 	done := false
 	defer func() {
 		if done {
@@ -136,25 +163,26 @@ func (o *SGD) prepare(updates []update) {
 			s.Close()
 		}
 	}()
-	for i := range updates {
-		u := &updates[i]
-		if u.opt.Momentum == 0 {
+	for i := range steps {
+		s := &steps[i]
+		if !s.opt.First {
 			continue
 		}
-		u.momentum = o.state[u.param]
-		if u.momentum != nil {
-			continue
+		for _, p := range s.params {
+			home := p.Store()
+			store := stores[home]
+			if store == nil {
+				if stores == nil {
+					stores = map[*ebb.Store]*ebb.Store{}
+				}
+				store = home.NewStore("sgd")
+				stores[home] = store
+			}
+			m := ebb.Empty(store, p.Shape(), p.DType(), ebb.OptimizerState)
+			o.state[p] = m
+			made = append(made, p)
+			s.momenta = append(s.momenta, m)
 		}
-		home := u.param.Store()
-		store := stores[home]
-		if store == nil {
-			store = home.NewStore("sgd")
-			stores[home] = store
-		}
-		u.momentum = ebb.Empty(store, u.param.Shape(), u.param.DType(), ebb.OptimizerState)
-		u.opt.First = true
-		o.state[u.param] = u.momentum
-		made = append(made, u.param)
 	}
 	for _, s := range stores {
 		o.stores = append(o.stores, s)

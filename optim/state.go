@@ -83,13 +83,13 @@ func (o *SGD) LoadStateDict(d StateDict) (err error) {
 
 	// The buffers are made anew, so that on failure the old ones are whole.
 	fresh := &SGD{state: map[*ebb.Tensor]*ebb.Tensor{}}
-	var updates []update
+	missing := step{opt: ebb.SGDOptions{First: true}}
 	for n, p := range params {
 		if d.State[n]["momentum_buffer"] != nil {
-			updates = append(updates, update{param: p, opt: ebb.SGDOptions{Momentum: 1}})
+			missing.params = append(missing.params, p)
 		}
 	}
-	fresh.prepare(updates)
+	fresh.prepare([]step{missing})
 	err = copyState(fresh.state, params, d)
 	if err != nil {
 		fresh.Close()
