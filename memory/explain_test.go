@@ -63,9 +63,20 @@ func TestExplain(t *testing.T) {
 	near("live at the start", start["Ebb live"], 0)
 	near("cached at the start", start["Ebb cached"], 0)
 
+	// Memory that is mapped and never written is not resident. Guard pages come
+	// with poison, which writes it.
+	untouched := rt.NewScope("untouched")
+	ebb.Empty(untouched, ebb.Shape{16 << 20})
+	rows := explain(t, rt)
+	if !invariants {
+		near("live, untouched", rows["Ebb live"], 0)
+	}
+	untouched.Close()
+	memory.EmptyCache(rt)
+
 	s := rt.NewScope("step")
 	ebb.Ones(s, ebb.Shape{4 << 20})
-	rows := explain(t, rt)
+	rows = explain(t, rt)
 	near("live", rows["Ebb live"], 16*mib)
 	near("the rest", rows["the rest"], start["the rest"])
 

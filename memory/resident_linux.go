@@ -18,12 +18,7 @@ import (
 // resident returns how much of rt's memory is resident, in tensors and in the
 // cache.
 func resident(rt *ebb.Runtime) (live, cached int64, err error) {
-	v, ok := any(rt).(visitor)
-	if !ok {
-		s := rt.Stats()
-		return s.InUse, s.Cached, nil
-	}
-	v.VisitMemory(func(addr uintptr, bytes int64, inUse bool) {
+	rt.VisitMemory(func(addr uintptr, bytes int64, inUse bool) {
 		n, e := residentIn(addr, bytes)
 		switch {
 		case e != nil:
@@ -35,10 +30,6 @@ func resident(rt *ebb.Runtime) (live, cached int64, err error) {
 		}
 	})
 	return live, cached, err
-}
-
-type visitor interface {
-	VisitMemory(f func(addr uintptr, bytes int64, inUse bool))
 }
 
 // residentIn returns how many of the bytes from addr lie in resident pages.

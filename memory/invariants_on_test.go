@@ -1,0 +1,5 @@
+//go:build invariants
+
+package memory_test
+
+const invariants = true
