@@ -78,4 +78,5 @@ func TestGradGradChecks(t *testing.T) { table.GradGradChecks(t) }
 func TestNthAllocation(t *testing.T)  { table.Failures(t) }
 func TestBadOperands(t *testing.T)    { table.BadInput(t) }
 func TestLayouts(t *testing.T)        { table.Layouts(t) }
+func TestTogether(t *testing.T)       { table.Together(t) }
 func TestThreads(t *testing.T)        { table.Threads(t, cpu.SetNumThreads) }

@@ -71,6 +71,7 @@ const (
 	BadInput    Check = "bad input"
 	Layouts     Check = "layouts"
 	Threads     Check = "threads"
+	Together    Check = "together"
 )
 
 // Unary makes a Call of a function of one tensor.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ebb-ml/ebb"
@@ -122,6 +123,10 @@ func faults() map[string]fault {
 		})}, "transposed operands: result 0"},
 		"a result that depends on threads": {threads, optest.Case{Op: "x", In: one, Large: one,
 			Call: optest.Unary(func(x T) T { return x.AddScalar(cpu.NumThreads()) })}, "result 0 depends on the number of threads"},
+		"a result that depends on other calls": {(*optest.Table).Together, func() optest.Case {
+			var calls atomic.Int64
+			return optest.Case{Op: "x", In: one, Call: optest.Unary(func(x T) T { return x.AddScalar(calls.Add(1) / 3) })}
+		}(), "together with others: result 0"},
 		"a function without a row": {func(tb *optest.Table, t *testing.T) {
 			tb.Complete(t, "github.com/ebb-ml/ebb", nil)
 		}, optest.Case{Op: "Tensor.Neg"}, "Tensor.Add has no row"},

@@ -14,7 +14,7 @@ import (
 type setup struct {
 	float64s bool // Float64 in the place of Float32
 	layouts  []Layout
-	ins      []Input // in the place of the row's
+	seed     uint64 // of the random stream
 }
 
 // trial is a row made ready in a runtime: its operands and parameters.
@@ -24,6 +24,7 @@ type trial struct {
 	in     []*ebb.Tensor // operands as the operation gets them; one changed in place is a copy
 	leaves []*ebb.Tensor // those of in that have a gradient, and parameters
 	call   Func
+	seed   uint64
 }
 
 // newRuntime returns a runtime that is closed, without a leak, when t ends.
@@ -83,12 +84,8 @@ func (su setup) layout(in Input, i int) Layout {
 // prepare makes the row's operands: leaves in o, directed to s, and parameters
 // in st.
 func (c *Case) prepare(o ebb.Owner, st *ebb.Store, s *ebb.Scope, su setup) *trial {
-	tr := &trial{c: c, rt: s.Runtime(), call: c.Call}
-	ins := c.In
-	if su.ins != nil {
-		ins = su.ins
-	}
-	for i, in := range ins {
+	tr := &trial{c: c, rt: s.Runtime(), call: c.Call, seed: su.seed}
+	for i, in := range c.In {
 		l := su.layout(in, i)
 		if c.InPlace && i == 0 {
 			x := in.leaf(o, i, su.dtype(in), Contiguous)
@@ -133,7 +130,7 @@ func copyOf(x *ebb.Tensor, l Layout) *ebb.Tensor {
 
 // run calls the operation on the operands. The random stream starts anew.
 func (tr *trial) run(s *ebb.Scope) []*ebb.Tensor {
-	tr.rt.ManualSeed(0)
+	tr.rt.ManualSeed(tr.seed)
 	outs := tr.call(s, tr.in)
 	for i, out := range outs {
 		if out == nil {
