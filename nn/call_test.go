@@ -339,3 +339,24 @@ func TestChainFreesWhatIsBetween(t *testing.T) {
 		}
 	})
 }
+
+func TestChainKeepsWhatIsNotItsOwn(t *testing.T) {
+	rt, st := newModelStore(t)
+	w := ebb.Ones(st, ebb.Shape{2})
+	next := &layer{func(x *ebb.Tensor) *ebb.Tensor { return x.AddScalar(1) }}
+	run(t, rt, ebb.NoGrad, func(s *ebb.Scope) {
+		x, other := ebb.Ones(s, ebb.Shape{2}), ebb.Ones(s, ebb.Shape{2})
+		for name, kept := range map[string]*ebb.Tensor{"a weight": w, "a tensor of the caller's": other, "the input": x} {
+			y := nn.Chain(x, next, &layer{func(*ebb.Tensor) *ebb.Tensor { return kept }}, next, next)
+			if kept.Released() {
+				t.Fatalf("%s that a layer returned was released", name)
+			}
+			if got := y.Float32s()[0]; got != 3 {
+				t.Errorf("%s: result %v, want 3", name, got)
+			}
+		}
+		if y := nn.Chain(x, next, &layer{func(*ebb.Tensor) *ebb.Tensor { return w }}); !y.SharesStorage(w) || y.Scope() != s {
+			t.Error("a weight that the last layer returned is another, or not directed to the caller's scope")
+		}
+	})
+}
