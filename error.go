@@ -196,7 +196,11 @@ func Catch(err *error) {
 	case nil:
 	case *Error:
 		r.caught()
-		*err = errors.Join(*err, r)
+		if *err == nil {
+			*err = r
+		} else {
+			*err = errors.Join(*err, r)
+		}
 	default:
 		panic(r)
 	}
