@@ -131,11 +131,40 @@ func (p program) tame(rt *ebb.Runtime, in []*ebb.Tensor) bool {
 	return err != nil || math.Abs(total) < 1e4
 }
 
+// failing runs the program and Backward with the nth allocation failing, for
+// every n, in a scope of its own. Each leaves nothing.
+func (p program) failing(t *testing.T, seed int, rt *ebb.Runtime, in []*ebb.Tensor) {
+	before := rt.Stats()
+	for n := 1; n < 1000; n++ {
+		rt.FailNthAllocation(n)
+		err := rt.Run(ebb.EnableGrad, func(s *ebb.Scope) error {
+			s.Call(ebb.Region{Name: "call"}, in, p.run)[0].Backward()
+			return nil
+		})
+		rt.FailNthAllocation(0)
+		if err == nil {
+			for _, x := range in {
+				x.ZeroGrad()
+			}
+		} else if !errors.Is(err, ebb.ErrOutOfMemory) {
+			t.Errorf("seed %d: allocation %d failed: %v%v", seed, n, err, p)
+		}
+		after := rt.Stats()
+		if after.Live.Current != before.Live.Current || after.Tensors != before.Tensors || after.Nodes != before.Nodes || after.Owners != before.Owners || after.Leases != 0 {
+			t.Errorf("seed %d: after allocation %d failed: %d bytes, %d tensors, %d nodes, %d owners left%v", seed, n,
+				after.Live.Current-before.Live.Current, after.Tensors-before.Tensors, after.Nodes-before.Nodes, after.Owners-before.Owners, p)
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
 // TestRandomPrograms compares the gradients of random programs of views and
 // changes in place with finite differences. Autograd may refuse a program, as
 // PyTorch's does, but not give a wrong gradient, and it must leave nothing.
 func TestRandomPrograms(t *testing.T) {
-	n := 400
+	n := 200
 	if testing.Short() {
 		n = 50
 	}
@@ -172,6 +201,9 @@ func TestRandomPrograms(t *testing.T) {
 		after := rt.Stats()
 		if after.Live.Current != before.Live.Current || after.Tensors != before.Tensors || after.Nodes != before.Nodes || after.Owners != before.Owners {
 			t.Errorf("seed %d: %d bytes, %d tensors, %d nodes, %d owners left%v", seed, after.Live.Current-before.Live.Current, after.Tensors-before.Tensors, after.Nodes-before.Nodes, after.Owners-before.Owners, p)
+		}
+		if err == nil && seed%4 == 1 {
+			p.failing(t, seed, rt, in)
 		}
 		st.Close()
 		if err := rt.Close(); err != nil {
