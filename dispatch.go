@@ -112,17 +112,36 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	return c
 }
 
-// recycle gives c back to the pool.
+// recycle gives c back to the pool. It clears field by field: while the
+// collector runs, clearing the whole would cost more than the call.
 func (c *call) recycle() {
 	for _, f := range c.out {
 		f.t, f.st = nil, nil // see fresh
 	}
-	clear(c.in)
-	clear(c.out)
-	clear(c.held)
-	clear(c.saved)
-	*c = call{in: c.in[:0], out: c.out[:0], held: c.held[:0], needs: c.needs[:0], saved: c.saved[:0]}
+	forget(c.in)
+	forget(c.out)
+	for i := range c.saved {
+		c.saved[i].layout = nil
+	}
+	c.in, c.out, c.saved, c.needs = c.in[:0], c.out[:0], c.saved[:0], c.needs[:0]
+	c.attrs, c.into, c.target, c.handle = nil, nil, nil, nil
+	c.kind, c.inplace, c.changes, c.work, c.nhidden, c.grad = 0, false, 0, 0, 0, false
+	if c.scratch != nil {
+		c.scratch = nil
+	}
+	if c.before != nil {
+		c.before = nil
+	}
 	calls.Put(c)
+}
+
+// forget clears pointers one by one.
+func forget[T any](s []*T) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != nil {
+			s[i] = nil
+		}
+	}
 }
 
 // result adds a result of the given type and shape, which were checked.
@@ -433,7 +452,7 @@ func (c *call) drop() {
 			f.rec.st = nil
 		}
 	}
-	clear(c.held)
+	forget(c.held)
 	c.held = c.held[:0]
 }
 

@@ -70,7 +70,8 @@ func (co *core) newStorage(c *call, bytes int64, kind Kind, l *layout) (*storage
 	} else {
 		st = new(storage)
 	}
-	*st = storage{bytes: bytes, refs: 1, kind: kind, site: c.site, op: c.op.name, module: c.module(), layout: l}
+	st.bytes, st.refs, st.kind, st.version = bytes, 1, kind, 0
+	st.site, st.op, st.module, st.layout = c.site, c.op.name, c.module(), l
 	blk, err := co.alloc.Alloc(int(bytes))
 	if err != nil {
 		return nil, co.outOfMemory(st, c, err)
@@ -96,7 +97,7 @@ func (co *core) dropStorage(st *storage) {
 	co.live.sub(st.bytes)
 	co.byKind[st.kind].sub(st.bytes)
 	co.alloc.Free(st.blk)
-	*st = storage{}
+	st.blk, st.layout, st.modified = nil, nil, nil
 	if len(co.spare) < maxSpare {
 		co.spare = append(co.spare, st)
 	}
