@@ -53,6 +53,7 @@ type History struct {
 	Unmatched     int  // blocks active in the segments that the trace freed
 	onRequest     bool // the trace has no free_completed: free_requested frees
 	timesBackward int
+	sigs          *signatures
 	Warnings      []string
 }
 

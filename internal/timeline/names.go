@@ -17,6 +17,7 @@ type Names struct {
 	sites   map[snapshot.StackID]string
 	kinds   map[snapshot.StackID]string
 	modules map[snapshot.StackID]string
+	texts   map[snapshot.StackID]string
 	Guessed bool // a kind was guessed from a stack
 }
 
@@ -24,7 +25,7 @@ type Names struct {
 func NewNames(s *snapshot.Snapshot) *Names {
 	return &Names{
 		s: s, sites: map[snapshot.StackID]string{}, kinds: map[snapshot.StackID]string{},
-		modules: map[snapshot.StackID]string{},
+		modules: map[snapshot.StackID]string{}, texts: map[snapshot.StackID]string{},
 	}
 }
 
