@@ -48,7 +48,9 @@ type Dataset[B any] interface {
 
 	// Batch returns the samples of the given indices, each from 0 to Len-1, in
 	// their order, with tensors made in scope. It does not keep indices. The
-	// same indices give the same batch whenever and wherever it runs.
+	// same indices give the same batch whenever and wherever it runs. When ctx
+	// ends, which it does when a loop is left too, Batch returns soon: the loop
+	// waits for it.
 	Batch(ctx context.Context, scope *ebb.Scope, indices []int64) (B, error)
 }
 

@@ -16,6 +16,7 @@ type job[B any] struct {
 	indices []int64
 	scope   *ebb.Scope // where it is made; nil before and after
 	claimed atomic.Bool
+	ahead   bool          // a worker made it; set when it is asked for
 	done    chan struct{} // closed when batch and err are set
 	batch   B
 	err     error

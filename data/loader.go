@@ -143,7 +143,7 @@ func (l *Loader[B]) Len() int { return l.batches.Len(l.set.Len()) }
 
 // Close ends the loader: passes under way end with an error, what was prepared
 // and the batch in use are released, and the workers have ended when it
-// returns. Closing twice does nothing.
+// returns. Closing twice does nothing. A data set must not close its loader.
 func (l *Loader[B]) Close() {
 	l.stop()
 	l.running.Wait()

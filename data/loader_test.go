@@ -404,6 +404,29 @@ func TestCloseDuringAPass(t *testing.T) {
 	})
 }
 
+// A data set that is closed under a loader is an error, not another's data.
+func TestDatasetClosedDuringAPass(t *testing.T) {
+	eachWorkers(t, func(t *testing.T, workers int) {
+		rt := runtimeOf(t)
+		set := numbers(rt, 1000, 3)
+		l := data.NewLoader(set, data.BatchSize(10), data.Workers(workers))
+		defer l.Close()
+		var got error
+		for b, err := range l.Batches(t.Context()) {
+			if got = err; err == nil && b.Target.Int64s()[0] == 20 {
+				set.Close()
+			}
+		}
+		var e *data.Error
+		if !errors.Is(got, ebb.ErrReleased) || !errors.As(got, &e) || e.Batch < 3 {
+			t.Errorf("error %v", got)
+		}
+		if live(rt) != 0 {
+			t.Errorf("live %d", live(rt))
+		}
+	})
+}
+
 func TestPassesMayOverlap(t *testing.T) {
 	eachWorkers(t, func(t *testing.T, workers int) {
 		rt := runtimeOf(t)

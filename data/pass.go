@@ -85,8 +85,8 @@ func (p *pass[B]) next() (b B, ok bool, err error) {
 	j := p.ring[0]
 	p.ring = p.ring[1:]
 	err = p.finish(j)
-	if err != nil && !p.narrow && len(p.ring) > 0 && errors.Is(err, ebb.ErrOutOfMemory) {
-		// What was prepared ahead may be what is in the way.
+	if errors.Is(err, ebb.ErrOutOfMemory) && !p.narrow && (j.ahead || len(p.ring) > 0) {
+		// What was in the way may be gone, or be what was prepared ahead.
 		j = p.retreat(j)
 		err = p.finish(j)
 	}
@@ -111,6 +111,7 @@ func (p *pass[B]) next() (b B, ok bool, err error) {
 // is at it.
 func (p *pass[B]) finish(j *job[B]) error {
 	if !j.claim() {
+		j.ahead = true
 		select {
 		case <-j.done:
 			return j.err

@@ -173,17 +173,21 @@ func TestPrefetchGivesWayToALimit(t *testing.T) {
 			b.Input = ebb.Zeros(s, ebb.Shape{len(xs), 12 << 20}, ebb.Uint8)
 			return b, nil
 		})
-		l := data.NewLoader(set, data.Workers(workers))
-		defer l.Close()
-		n := 0
-		for b, err := range l.Batches(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
+		for _, ahead := range []int64{12 << 20, 64 << 20} {
+			l := data.NewLoader(set, data.Workers(workers), data.Prefetch(ahead))
+			for range 3 {
+				n := 0
+				for b, err := range l.Batches(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += b.Input.Size(0)
+				}
+				if n != 12 {
+					t.Errorf("%d samples", n)
+				}
 			}
-			n += b.Input.Size(0)
-		}
-		if n != 12 {
-			t.Errorf("%d samples", n)
+			l.Close()
 		}
 		rt.MarkFailed() // the shortages were errors on the way
 	})

@@ -28,7 +28,7 @@ func fromModule(ctx context.Context, s *source, f *file, path string, o *options
 	o.report(Progress{File: f.name, Source: s.module, Total: f.gzBytes})
 	folder, err := download(ctx, name, s.module)
 	if err != nil {
-		return fmt.Errorf("Go module %s: %w", s.module, err)
+		return fmt.Errorf("the Go module %s: %w", s.module, err)
 	}
 	in, err := os.Open(filepath.Join(folder, s.folder, f.name+".gz"))
 	if err == nil {
@@ -36,7 +36,7 @@ func fromModule(ctx context.Context, s *source, f *file, path string, o *options
 		_ = in.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("Go module %s: %w", s.module, err)
+		return fmt.Errorf("the Go module %s: %w", s.module, err)
 	}
 	o.report(Progress{File: f.name, Source: s.module, Done: f.gzBytes, Total: f.gzBytes})
 	return nil

@@ -34,7 +34,7 @@ func (toTensor) Apply(x *ebb.Tensor) *ebb.Tensor {
 	if x.DType() != ebb.Uint8 {
 		return y.Contiguous()
 	}
-	return y.To(ebb.Float32).Div(ebb.FromSlice(scopeOf("ToTensor", x), []float32{255}, []int{}...)).Contiguous()
+	return y.To(ebb.Float32).DivScalar(255).Contiguous()
 }
 
 // planes returns x, [N, H, W] or [N, H, W, C], as [N, C, H, W].
