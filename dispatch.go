@@ -473,7 +473,9 @@ func (c *call) checkInPlace() *Error {
 				Advice: "Clone it first"}
 		}
 	}
-	if c.grad && x.rec.owner != c.target {
+	// x's own graph may go on in its own scope; it must not keep what is
+	// another operand's and dies earlier.
+	if c.grad && x.rec.owner != c.target && c.keepsYounger() {
 		where := "store"
 		if x.rec.owner == nil || !x.rec.owner.store {
 			where = "older scope"
@@ -499,6 +501,18 @@ func (c *call) checkInPlace() *Error {
 		}
 	}
 	return nil
+}
+
+// keepsYounger reports whether an operand beside the first, which changes in
+// place, carries a graph or lies in a younger scope than it.
+func (c *call) keepsYounger() bool {
+	at := c.in[0].rec.owner
+	for i, y := range c.in[1:] {
+		if o := y.rec.owner; c.needs[i+1] || o != nil && at != nil && !o.store && (at.store || o.seq > at.seq) {
+			return true
+		}
+	}
+	return false
 }
 
 // view makes a view of x as operation op: it shares x's record and adds

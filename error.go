@@ -169,7 +169,28 @@ func newError(kind ErrorKind, op string, operands []*Tensor, format string, args
 			e.core = x.rec.core
 		}
 	}
+	e.Module = moduleOf(operands)
 	return e
+}
+
+// moduleOf returns the path of the module that an operation on operands runs
+// in: that of the youngest scope.
+func moduleOf(operands []*Tensor) string {
+	var youngest *owner
+	for _, x := range operands {
+		if x == nil {
+			continue
+		}
+		x.rec.core.mu.Lock()
+		if s := x.scope(); s != nil && (youngest == nil || s.o.seq > youngest.seq) {
+			youngest = s.o
+		}
+		x.rec.core.mu.Unlock()
+	}
+	if youngest == nil {
+		return ""
+	}
+	return youngest.module
 }
 
 // advise sets what to do and returns e.

@@ -360,3 +360,34 @@ func TestChainKeepsWhatIsNotItsOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestReLUInPlace(t *testing.T) {
+	rt, st := newModelStore(t)
+	first, second := nn.NewLinear(st, 2, 3), nn.NewLinear(st, 3, 2)
+	x := ebb.Rand(st, ebb.Shape{5, 2}, ebb.Input)
+	var want []float32
+	for name, forward := range map[string]func(act *nn.ReLU, x *ebb.Tensor) *ebb.Tensor{
+		"Call": func(act *nn.ReLU, x *ebb.Tensor) *ebb.Tensor {
+			return nn.Call(act, nn.Call(second, nn.Call(act, nn.Call(first, x))))
+		},
+		"Chain":          func(act *nn.ReLU, x *ebb.Tensor) *ebb.Tensor { return nn.Chain(x, first, act, second, act) },
+		"first in Chain": func(act *nn.ReLU, x *ebb.Tensor) *ebb.Tensor { return nn.Chain(nn.Call(first, x), act, second, act) },
+	} {
+		for _, act := range []*nn.ReLU{{}, {InPlace: true}} {
+			run(t, rt, ebb.EnableGrad, func(s *ebb.Scope) {
+				var got []float32
+				forward(act, x.In(s)).Sum().Backward()
+				for _, p := range nn.Parameters([]nn.Module{first, second}) {
+					got = append(got, p.Grad().Float32s()...)
+					p.ZeroGrad()
+				}
+				if want == nil {
+					want = got
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("%s, in place %t: gradients (-want +got):\n%s", name, act.InPlace, d)
+				}
+			})
+		}
+	}
+}

@@ -61,6 +61,7 @@ func init() {
 		{Op: "Linear", Name: "no outputs", In: []Input{F(2, 3)}, Module: module(func(st store, d option) nn.Module { return nn.NewLinear(st, 3, 0, d) }),
 			Torch: "m = nn.Linear(3, 0); " + run, Saved: "a"},
 		{Op: "ReLU", In: []Input{F(2, 3)}, Module: module(fixed(&nn.ReLU{})), Torch: "nn.ReLU()(a)", Saved: "+1"},
+		{Op: "ReLU", Name: "inplace", In: []Input{F(2, 3)}, InPlace: true, Module: module(fixed(&nn.ReLU{InPlace: true})), Torch: "nn.ReLU(inplace=True)(a)", Saved: "+1"},
 		{Op: "Flatten", In: []Input{F(2, 3, 2)}, Module: module(fixed(nn.NewFlatten())), Torch: "nn.Flatten()(a)"},
 		{Op: "Flatten", Name: "part", In: []Input{F(2, 3, 2, 2)}, Module: module(fixed(&nn.Flatten{StartDim: 0, EndDim: -2})), Torch: "nn.Flatten(0, -2)(a)"},
 		{Op: "Sequential", In: []Input{F(2, 3)}, Module: module(func(st store, d option) nn.Module {

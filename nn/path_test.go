@@ -141,3 +141,14 @@ func TestPathsInReports(t *testing.T) {
 		}
 	})
 }
+
+func TestPathsInErrorsOfShapes(t *testing.T) {
+	rt, st := newModelStore(t)
+	m := &deep{[]*mlp{newMLP(st, 2, 3, 2), {nn.NewLinear(st, 2, 3), &nn.ReLU{}, nn.NewLinear(st, 4, 2)}}}
+	run(t, rt, ebb.NoGrad, func(s *ebb.Scope) {
+		e := wantError(t, ebb.ErrShape, func() { nn.Call(m, ebb.Ones(s, ebb.Shape{1, 2})) }, "linear in blocks.1.fc2")
+		if e.Module != "blocks.1.fc2" {
+			t.Errorf("the error's module is %q", e.Module)
+		}
+	})
+}
