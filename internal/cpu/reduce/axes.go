@@ -73,6 +73,17 @@ func count(axes []axis) int {
 	return n
 }
 
+// longest is the index of the axis with most positions.
+func longest(axes []axis) int {
+	l := 0
+	for i, a := range axes {
+		if a.n > axes[l].n {
+			l = i
+		}
+	}
+	return l
+}
+
 // visit calls f at every position of axes.
 func visit(axes []axis, at offsets, f func(at offsets)) {
 	if len(axes) == 0 {
@@ -96,13 +107,31 @@ func cut(axes []axis) (outer []axis, inner axis) {
 }
 
 // lines calls f for every line along dim of the operands: with its length, that
-// of the last operand, and each operand's offset and step.
+// of the last operand, and each operand's offset and step. It may call it for
+// several at a time.
 func lines(dim int, f func(n int, at, step offsets), operands ...cpu.Array) {
 	var space [1]axis
 	var more [8]axis
 	along, others := split(space[:0], more[:0], []int{dim}, operands...)
 	_, line := cut(along)
-	visit(joined(others, len(operands)-1), offsets{}, func(at offsets) { f(line.n, at, line.stride) })
+	others = joined(others, len(operands)-1)
+	tasks := line.n * count(others) / taskLen
+	if tasks < 2 || len(others) == 0 {
+		visit(others, offsets{}, func(at offsets) { f(line.n, at, line.stride) })
+		return
+	}
+	l := longest(others)
+	n := others[l].n
+	tasks = min(tasks, n)
+	cpu.Parallel(tasks, func(i int) {
+		part, from := slices.Clone(others), n*i/tasks
+		part[l].n = n*(i+1)/tasks - from
+		var at offsets
+		for o, s := range others[l].stride {
+			at[o] = from * s
+		}
+		visit(part, at, func(at offsets) { f(line.n, at, line.stride) })
+	})
 }
 
 // element is the T that lies i steps from p.

@@ -51,7 +51,15 @@ func extremesOf[T number](values, indices, src cpu.Array, dim int, least bool) {
 	lines(dim, func(n int, at, step offsets) {
 		p := unsafe.Add(src.Data, at[2])
 		best, where := *element[T](p, 0, step[2]), 0
-		for i := 1; i < n && best == best; i++ {
+		first := 1
+		if src.DType == cpu.Float32 && inUse != nil && step[2] == 4 && n > 1 {
+			if where = extremeAt(n, p, least); where < n {
+				best, first = *element[T](p, where, 4), n
+			} else {
+				where = 0 // there is a NaN
+			}
+		}
+		for i := first; i < n && best == best; i++ {
 			v := *element[T](p, i, step[2])
 			better := v > best
 			if least {
@@ -66,4 +74,30 @@ func extremesOf[T number](values, indices, src cpu.Array, dim int, least bool) {
 			*(*T)(unsafe.Add(values.Data, at[0])) = best
 		}
 	}, values, indices, src)
+}
+
+// extremeAt is the position of the first of the largest or smallest elements,
+// n or more if one is NaN.
+func extremeAt(n int, p unsafe.Pointer, least bool) int {
+	markRead(p, n*4)
+	find := inUse.greatest
+	if least {
+		find = inUse.least
+	}
+	best := find(min(n, longRun), at32(p, 0))
+	for from := longRun; from < n; from += longRun {
+		v := find(min(longRun, n-from), at32(p, from))
+		if least {
+			best = min(best, v)
+		} else {
+			best = max(best, v)
+		}
+	}
+	for from := 0; from < n; from += longRun {
+		m := min(longRun, n-from)
+		if i := inUse.indexOf(m, at32(p, from), best); i < m {
+			return from + i
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package reduce
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -14,6 +15,9 @@ const (
 	// tileLen is the most outputs that are computed side by side.
 	tileLen = 64
 
+	// taskLen is how many elements a task has at least, some ten microseconds.
+	taskLen = 1 << 15
+
 	// leastTile is the least number of outputs for which it pays to go through
 	// memory in order, a few elements of each output at a time.
 	leastTile = 8
@@ -26,12 +30,16 @@ type kernel[T, A any] struct {
 	rows     func(acc []A, x []T) // acc[i] = merge(acc[i], x[i])
 	merge    func(a, b A) A
 	store    func(p unsafe.Pointer, v A) // writes the result
+
+	// long is how many elements run takes where they lie side by side, if not
+	// runLen. many, if there is one, is rows for many rows, stride bytes apart.
+	long int
+	many func(acc []A, x *T, rows, stride int)
 }
 
-// scratch holds what a fold needs while it runs: its axes, gathered elements,
-// a tile's cascade.
+// scratch holds what a fold needs while it runs: gathered elements, a tile's
+// cascade.
 type scratch struct {
-	axes     [2][8]axis
 	gathered [runLen]uint64
 	levels   [cascadeLevels][tileLen]uint64
 }
@@ -40,9 +48,12 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // fold reduces src over dims. Operand 0 of its axes is dst, operand 1 is src.
 func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
-	room := scratches.Get().(*scratch)
-	defer scratches.Put(room)
-	reduced, kept := split(room.axes[0][:0], room.axes[1][:0], dims, dst, src)
+	if n := src.Len(); len(dims) == len(src.Shape) && n > 0 && n <= max(k.long, runLen) && src.Contiguous() {
+		k.store(dst.Data, k.run(unsafe.Slice((*T)(src.Data), n)))
+		return
+	}
+	var space [2][8]axis
+	reduced, kept := split(space[0][:0], space[1][:0], dims, dst, src)
 	for i := range reduced {
 		reduced[i].stride[0] = 0
 	}
@@ -54,44 +65,121 @@ func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 		return
 	}
 	reduced, kept = joined(reduced, 1), joined(kept, 1)
-	f := folding[T, A]{kernel: k, dst: dst.Data, src: src.Data, scratch: room}
-	f.outer, f.inner = cut(reduced)
-	outer, tile := cut(kept)
-	if tile.n >= leastTile && tile.stride[1] > 0 && tile.stride[1] < f.inner.stride[1] {
-		f.reduced = reduced
-		visit(outer, offsets{}, func(at offsets) { f.columns(at, tile) })
-	} else {
-		visit(kept, offsets{}, f.line)
-	}
+	f := folding[T, A]{kernel: k, dst: dst.Data, src: src.Data}
+	_, inner := cut(reduced)
+	_, tile := cut(kept)
+	f.tiled = tile.n >= leastTile && tile.stride[1] > 0 && tile.stride[1] < inner.stride[1]
+	f.all(reduced, kept)
 }
 
+// folding is a fold under way.
 type folding[T, A any] struct {
 	kernel   kernel[T, A]
 	dst, src unsafe.Pointer
-	reduced  []axis // all of outer and inner
+	tiled    bool // outputs side by side
 	outer    []axis
-	inner    axis
+	inner    axis // of the reduced axes, outer being the others
 	scratch  *scratch
 }
 
-// line computes the one output at an offset.
-func (f *folding[T, A]) line(at offsets) {
-	if len(f.outer) == 0 && f.inner.n <= runLen { // nothing to merge
-		f.kernel.store(unsafe.Add(f.dst, at[0]), f.kernel.run(f.elements(at[1], f.inner.n, f.inner.stride[1])))
+// all computes all outputs, in tasks that depend on the axes alone: along the
+// longest axis of the outputs, or, where those are few, along the longest of
+// what they are reduced from.
+func (f folding[T, A]) all(reduced, kept []axis) {
+	tasks := count(reduced) * count(kept) / taskLen
+	long := longest(kept)
+	switch {
+	case tasks < 2:
+		f.part(reduced, kept)
+	case f.tiled:
+		tile := len(kept) - 1
+		f.divided(min(tasks, (kept[tile].n+tileLen-1)/tileLen), tile, reduced, kept)
+	case len(kept) > 0 && kept[long].n >= leastTile:
+		f.divided(min(tasks, kept[long].n), long, reduced, kept)
+	default:
+		f.combined(min(tasks, reduced[longest(reduced)].n), reduced, kept)
+	}
+}
+
+// divided gives each task a part of one axis of the outputs.
+func (f folding[T, A]) divided(tasks, axis int, reduced, kept []axis) {
+	n := kept[axis].n
+	unit := 1 // what is not divided
+	if f.tiled {
+		unit = tileLen
+	}
+	units := (n + unit - 1) / unit
+	cpu.Parallel(tasks, func(i int) {
+		from, to := units*i/tasks*unit, min(n, units*(i+1)/tasks*unit)
+		part, g := slices.Clone(kept), f
+		part[axis].n = to - from
+		g.dst = unsafe.Add(f.dst, from*kept[axis].stride[0])
+		g.src = unsafe.Add(f.src, from*kept[axis].stride[1])
+		g.part(reduced, part)
+	})
+}
+
+// combined gives each task a part of one axis of what each output comes from.
+func (f folding[T, A]) combined(tasks int, reduced, kept []axis) {
+	along := longest(reduced)
+	n, step := reduced[along].n, reduced[along].stride[1]
+	visit(kept, offsets{}, func(at offsets) {
+		parts := make([]A, tasks)
+		cpu.Parallel(tasks, func(i int) {
+			from, to := n*i/tasks, n*(i+1)/tasks
+			part, g := slices.Clone(reduced), f
+			part[along].n = to - from
+			g.outer, g.inner = cut(part)
+			g.scratch = scratches.Get().(*scratch)
+			defer scratches.Put(g.scratch)
+			parts[i] = g.total(offsets{0, at[1] + from*step})
+		})
+		c := newCascade(f.kernel.merge, f.kernel.identity)
+		for _, p := range parts {
+			c.add(p)
+		}
+		f.kernel.store(unsafe.Add(f.dst, at[0]), c.total())
+	})
+}
+
+// part computes the outputs along kept.
+func (f folding[T, A]) part(reduced, kept []axis) {
+	f.scratch = scratches.Get().(*scratch)
+	defer scratches.Put(f.scratch)
+	f.outer, f.inner = cut(reduced)
+	if f.tiled {
+		outer, tile := cut(kept)
+		visit(outer, offsets{}, func(at offsets) { f.columns(at, tile) })
 		return
+	}
+	visit(kept, offsets{}, func(at offsets) { f.kernel.store(unsafe.Add(f.dst, at[0]), f.total(at)) })
+}
+
+// total is the output whose elements begin at an offset.
+func (f *folding[T, A]) total(at offsets) A {
+	step, long := f.inner.stride[1], runLen
+	if f.kernel.long > 0 && step == int(unsafe.Sizeof(*new(T))) {
+		long = f.kernel.long
+	}
+	if len(f.outer) == 0 && f.inner.n <= long { // nothing to merge
+		return f.kernel.run(f.elements(at[1], f.inner.n, step))
 	}
 	c := newCascade(f.kernel.merge, f.kernel.identity)
 	visit(f.outer, at, func(at offsets) {
-		for i := 0; i < f.inner.n; i += runLen {
-			n := min(runLen, f.inner.n-i)
-			c.add(f.kernel.run(f.elements(at[1]+i*f.inner.stride[1], n, f.inner.stride[1])))
+		for i := 0; i < f.inner.n; i += long {
+			n := min(long, f.inner.n-i)
+			c.add(f.kernel.run(f.elements(at[1]+i*step, n, step)))
 		}
 	})
-	f.kernel.store(unsafe.Add(f.dst, at[0]), c.total())
+	return c.total()
 }
 
 // columns computes the outputs along tile, tileLen at a time.
 func (f *folding[T, A]) columns(at offsets, tile axis) {
+	many := f.kernel.many
+	if tile.stride[1] != int(unsafe.Sizeof(*new(T))) {
+		many = nil
+	}
 	for i := 0; i < tile.n; i += tileLen {
 		n := min(tileLen, tile.n-i)
 		var level [cascadeLevels][]A
@@ -100,15 +188,31 @@ func (f *folding[T, A]) columns(at offsets, tile axis) {
 			level[l] = unsafe.Slice((*A)(unsafe.Pointer(&f.scratch.levels[l])), n)
 			f.reset(level[l])
 		}
-		visit(f.reduced, offsets{0, at[1] + i*tile.stride[1]}, func(at offsets) {
-			f.kernel.rows(level[0], f.elements(at[1], n, tile.stride[1]))
-			for l := 0; l < cascadeLevels-1; l++ {
-				if filled[l]++; filled[l] < cascadeLen {
-					return
-				}
+		// up moves sums that have all their terms up to the next level.
+		up := func(l int) {
+			for ; l < cascadeLevels-1; l++ {
 				f.mergeAll(level[l+1], level[l])
 				f.reset(level[l])
 				filled[l] = 0
+				if filled[l+1]++; filled[l+1] < cascadeLen {
+					return
+				}
+			}
+		}
+		visit(f.outer, offsets{0, at[1] + i*tile.stride[1]}, func(at offsets) {
+			step := f.inner.stride[1]
+			if many != nil {
+				for r := 0; r < f.inner.n; r += cascadeLen {
+					many(level[0], (*T)(unsafe.Add(f.src, at[1]+r*step)), min(cascadeLen, f.inner.n-r), step)
+					up(0)
+				}
+				return
+			}
+			for r := range f.inner.n {
+				f.kernel.rows(level[0], f.elements(at[1]+r*step, n, tile.stride[1]))
+				if filled[0]++; filled[0] == cascadeLen {
+					up(0)
+				}
 			}
 		})
 		for l := cascadeLevels - 1; l > 0; l-- {

@@ -104,7 +104,8 @@ type (
 )
 
 // folder makes the kernel once, for all calls.
-func folder[T, A any](k kernel[T, A]) reduction {
+func folder[T, A any](k kernel[T, A], store func(p unsafe.Pointer, v A)) reduction {
+	k.store = store
 	return func(dst, src cpu.Array, dims []int) { fold(k, dst, src, dims) }
 }
 
@@ -115,11 +116,11 @@ func plus[A number](a, b A) A  { return a + b }
 func times[A number](a, b A) A { return a * b }
 
 func sumFloats[T float]() reduction {
-	return folder(kernel[T, float64]{0, sumRun[T, float64], addRow[T, float64], plus[float64], write[T, float64]})
+	return folder(sumOf[T, float64](), write[T, float64])
 }
 
 func sumIntegers[T integer]() reduction {
-	return folder(kernel[T, int64]{0, sumRun[T, int64], addRow[T, int64], plus[int64], write[int64, int64]})
+	return folder(sumOf[T, int64](), write[int64, int64])
 }
 
 func meanFloats[T float](dst, src cpu.Array, dims []int) {
@@ -128,30 +129,32 @@ func meanFloats[T float](dst, src cpu.Array, dims []int) {
 		n *= float64(src.Shape[d])
 	}
 	store := func(p unsafe.Pointer, v float64) { *(*T)(p) = T(v / n) }
-	fold(kernel[T, float64]{0, sumRun[T, float64], addRow[T, float64], plus[float64], store}, dst, src, dims)
+	k := sumOf[T, float64]()
+	k.store = store
+	fold(k, dst, src, dims)
 }
 
 func prodFloats[T float]() reduction {
-	return folder(kernel[T, float64]{1, prodRun[T, float64], mulRow[T, float64], times[float64], write[T, float64]})
+	return folder(kernel[T, float64]{identity: 1, run: prodRun[T, float64], rows: mulRow[T, float64], merge: times[float64]}, write[T, float64])
 }
 
 func prodIntegers[T integer]() reduction {
-	return folder(kernel[T, int64]{1, prodRun[T, int64], mulRow[T, int64], times[int64], write[int64, int64]})
+	return folder(kernel[T, int64]{identity: 1, run: prodRun[T, int64], rows: mulRow[T, int64], merge: times[int64]}, write[int64, int64])
 }
 
 func sumSquares[T float]() reduction {
-	return folder(kernel[T, float64]{0, squareRun[T], addSquareRow[T], plus[float64], write[T, float64]})
+	return folder(sumSquaresOf[T](), write[T, float64])
 }
 
 func maxOf[T number](lowest T) reduction {
-	larger := func(a, b T) T { return max(a, b) }
-	k := kernel[T, T]{lowest, maxRun[T], maxRow[T], larger, write[T, T]}
+	k := maxKernel(lowest)
+	k.store = write[T, T]
 	return func(dst, src cpu.Array, dims []int) { foldSome(k, dst, src, dims) }
 }
 
 func minOf[T number](highest T) reduction {
-	smaller := func(a, b T) T { return min(a, b) }
-	k := kernel[T, T]{highest, minRun[T], minRow[T], smaller, write[T, T]}
+	k := minKernel(highest)
+	k.store = write[T, T]
 	return func(dst, src cpu.Array, dims []int) { foldSome(k, dst, src, dims) }
 }
 
@@ -165,10 +168,10 @@ func foldSome[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 
 func anyOf[T number]() reduction {
 	either := func(a, b uint8) uint8 { return a | b }
-	return folder(kernel[T, uint8]{0, anyRun[T], anyRow[T], either, write[uint8, uint8]})
+	return folder(kernel[T, uint8]{run: anyRun[T], rows: anyRow[T], merge: either}, write[uint8, uint8])
 }
 
 func allOf[T number]() reduction {
 	both := func(a, b uint8) uint8 { return a & b }
-	return folder(kernel[T, uint8]{1, allRun[T], allRow[T], both, write[uint8, uint8]})
+	return folder(kernel[T, uint8]{identity: 1, run: allRun[T], rows: allRow[T], merge: both}, write[uint8, uint8])
 }

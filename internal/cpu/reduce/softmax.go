@@ -8,7 +8,7 @@ import (
 )
 
 // The functions here take float32 or float64, of one dtype, and compute in
-// float64. A line with NaN or +Inf, or of nothing but -Inf, becomes NaN, as in
+// float64, except for lines of float32 side by side (softmax_line.go). A line with NaN or +Inf, or of nothing but -Inf, becomes NaN, as in
 // PyTorch.
 
 // SoftMax sets dst to exp(src) / sum(exp(src)) along dim (torch.softmax).
@@ -63,6 +63,10 @@ func softMax[T float](dst, src cpu.Array, dim int) {
 	lines(dim, func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
+		if d.vectors() && s.vectors() {
+			softMaxLine(n, d.data, s.data)
+			return
+		}
 		largest := s.max()
 		sums := newCascade(plus[float64], 0)
 		var room chunk
@@ -86,6 +90,10 @@ func logSoftMax[T float](dst, src cpu.Array, dim int) {
 	lines(dim, func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
+		if d.vectors() && s.vectors() {
+			logSoftMaxLine(n, d.data, s.data)
+			return
+		}
 		largest := s.max()
 		log := math.Log(s.sumExp(largest))
 		var room chunk
@@ -102,11 +110,23 @@ func logSoftMax[T float](dst, src cpu.Array, dim int) {
 func logSumExp[T float](dst, src cpu.Array, dim int) {
 	lines(dim, func(n int, at, step offsets) {
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
-		largest := s.max()
-		if math.IsInf(largest, 0) {
-			largest = 0
+		vectors := s.vectors() && n > 0
+		largest := s.max
+		if vectors {
+			largest = func() float64 { return float64(greatestOf(n, s.data)) }
 		}
-		*(*T)(unsafe.Add(dst.Data, at[0])) = T(math.Log(s.sumExp(largest)) + largest)
+		m := largest()
+		sum := 0.0
+		switch {
+		case math.IsInf(m, 0):
+			m = 0
+			sum = s.sumExp(0)
+		case vectors:
+			sum = sumExpOf(n, s.data, float32(m))
+		default:
+			sum = s.sumExp(m)
+		}
+		*(*T)(unsafe.Add(dst.Data, at[0])) = T(math.Log(sum) + m)
 	}, dst, src)
 }
 
@@ -115,6 +135,10 @@ func softMaxBackward[T float](dst, grad, out cpu.Array, dim int) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		g := line[T]{unsafe.Add(grad.Data, at[1]), n, step[1]}
 		o := line[T]{unsafe.Add(out.Data, at[2]), n, step[2]}
+		if d.vectors() && g.vectors() && o.vectors() {
+			softMaxGradientLine(n, d.data, g.data, o.data)
+			return
+		}
 		sums := newCascade(plus[float64], 0)
 		var gRoom, oRoom chunk
 		for first := 0; first < n; first += chunkLen {
@@ -140,6 +164,10 @@ func logSoftMaxBackward[T float](dst, grad, out cpu.Array, dim int) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		g := line[T]{unsafe.Add(grad.Data, at[1]), n, step[1]}
 		o := line[T]{unsafe.Add(out.Data, at[2]), n, step[2]}
+		if d.vectors() && g.vectors() && o.vectors() {
+			logSoftMaxGradientLine(n, d.data, g.data, o.data)
+			return
+		}
 		sums := newCascade(plus[float64], 0)
 		var gRoom, oRoom chunk
 		for first := 0; first < n; first += chunkLen {

@@ -1,0 +1,11 @@
+package reduce
+
+import (
+	"testing"
+
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
+)
+
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	arraytest.CheckGenerated(t, "reduce_amd64.s", "stubs_amd64.go", "./reduce", "-pkg", "reduce")
+}

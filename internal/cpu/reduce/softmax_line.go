@@ -1,0 +1,99 @@
+package reduce
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Lines of float32 that lie side by side, in the processor's vectors: elements
+// are computed in float32, by an exponential within 1 ulp, and summed up in
+// float64. d may be where an input is.
+
+// vectors reports whether the line is for the functions of this file.
+func (l line[T]) vectors() bool {
+	return inUse != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
+}
+
+// greatestOf is the largest element, NaN if there is one, of at least one.
+func greatestOf(n int, x unsafe.Pointer) float32 {
+	markRead(x, n*4)
+	m := float32(math.Inf(-1))
+	for from := 0; from < n; from += longRun {
+		m = max(m, inUse.greatest(min(longRun, n-from), at32(x, from)))
+	}
+	return m
+}
+
+// sumOfRuns is the sum of what f returns for each run of n elements.
+func sumOfRuns(n int, f func(from, n int) float64) float64 {
+	sums := newCascade(plus[float64], 0)
+	eachRun(n, func(from, n int) { sums.add(f(from, n)) })
+	return sums.total()
+}
+
+func sumExpOf(n int, x unsafe.Pointer, shift float32) float64 {
+	if n <= longRun {
+		return inUse.sumExp(n, at32(x, 0), shift)
+	}
+	return sumOfRuns(n, func(from, n int) float64 { return inUse.sumExp(n, at32(x, from), shift) })
+}
+
+// The lines below have a way of their own for what is one run, since most lines
+// are short.
+
+func softMaxLine(n int, d, x unsafe.Pointer) {
+	if n == 0 {
+		return
+	}
+	markWrite(d, n*4)
+	m := greatestOf(n, x)
+	if n <= longRun {
+		sum := inUse.expSum(n, at32(d, 0), at32(x, 0), m)
+		inUse.scale(n, at32(d, 0), float32(1/sum))
+		return
+	}
+	sum := sumOfRuns(n, func(from, n int) float64 { return inUse.expSum(n, at32(d, from), at32(x, from), m) })
+	eachRun(n, func(from, n int) { inUse.scale(n, at32(d, from), float32(1/sum)) })
+}
+
+func logSoftMaxLine(n int, d, x unsafe.Pointer) {
+	if n == 0 {
+		return
+	}
+	markWrite(d, n*4)
+	m := greatestOf(n, x)
+	log := float32(math.Log(sumExpOf(n, x, m)))
+	for from := 0; from < n; from += longRun {
+		inUse.subtract(min(longRun, n-from), at32(d, from), at32(x, from), m, log)
+	}
+}
+
+func softMaxGradientLine(n int, d, g, y unsafe.Pointer) {
+	markRead(g, n*4)
+	markRead(y, n*4)
+	markWrite(d, n*4)
+	if n <= longRun {
+		sum := inUse.dot(n, at32(g, 0), at32(y, 0))
+		inUse.softMaxGradient(n, at32(d, 0), at32(g, 0), at32(y, 0), float32(sum))
+		return
+	}
+	sum := sumOfRuns(n, func(from, n int) float64 { return inUse.dot(n, at32(g, from), at32(y, from)) })
+	eachRun(n, func(from, n int) {
+		inUse.softMaxGradient(n, at32(d, from), at32(g, from), at32(y, from), float32(sum))
+	})
+}
+
+func logSoftMaxGradientLine(n int, d, g, y unsafe.Pointer) {
+	markRead(g, n*4)
+	markRead(y, n*4)
+	markWrite(d, n*4)
+	if n <= longRun {
+		sum := inUse.sum(n, at32(g, 0))
+		inUse.logSoftMaxGradient(n, at32(d, 0), at32(g, 0), at32(y, 0), float32(sum))
+		return
+	}
+	sum := sumOfRuns(n, func(from, n int) float64 { return inUse.sum(n, at32(g, from)) })
+	eachRun(n, func(from, n int) {
+		inUse.logSoftMaxGradient(n, at32(d, from), at32(g, from), at32(y, from), float32(sum))
+	})
+}
