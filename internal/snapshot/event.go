@@ -174,3 +174,10 @@ func (t *Trace) Append(e Event) {
 	t.table.append(e)
 	t.n++
 }
+
+// Part returns the events from one index to another, the latter excluded. It
+// shares them with the trace and cannot be appended to.
+func (t *Trace) Part(from, to int) Trace {
+	from, to = max(from, 0), min(to, t.n)
+	return Trace{table: t.table, first: t.first + from, n: max(to-from, 0)}
+}

@@ -262,3 +262,28 @@ func (h *History) ReservedAt(instant int) uint64 {
 	}
 	return uint64(max(reserved, 0))
 }
+
+// Until returns the history of the trace's first events, without the segments,
+// which are those of its end.
+func (h *History) Until(instant int) *History {
+	d := *h.Device
+	d.Segments = nil
+	d.Trace = h.Device.Trace.Part(0, instant)
+	part := &History{Snapshot: h.Snapshot, Device: &d, Before: h.Before, BeforeBytes: h.BeforeBytes, onRequest: h.onRequest}
+	return part
+}
+
+// Expandable reports whether the recorded allocator used expandable segments.
+func (h *History) Expandable() bool {
+	for i := range h.Device.Segments {
+		if h.Device.Segments[i].Expandable {
+			return true
+		}
+	}
+	for id := range h.Snapshot.NumClasses() {
+		if h.Snapshot.Action(snapshot.ClassID(id)) == snapshot.SegmentMap {
+			return true
+		}
+	}
+	return false
+}

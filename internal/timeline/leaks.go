@@ -38,14 +38,14 @@ const maxGrowing = 8192
 // way, caches that fill once and blocks that replace each other do not count.
 func (h *History) Leaks(n *Names) Leaks {
 	r := Leaks{Loops: h.Loops()}
+	if len(r.Loops) > 0 {
+		kept := h.survivors()
+		r.Loops = slices.DeleteFunc(r.Loops, func(l Loop) bool { return l.Marks == "" && !l.frees(kept) })
+	}
 	// What no loop explains is told by the main one.
 	told := map[uint32]int{}
-	var kept map[uint32]int
 	for i := range r.Loops {
-		if i == 1 {
-			kept = h.survivors()
-		}
-		if i > 0 && r.Loops[i].own(&r.Loops[0]) && r.Loops[i].frees(kept) {
+		if i > 0 && r.Loops[i].own(&r.Loops[0]) {
 			for sig := range r.Loops[i].members {
 				told[sig] = i
 			}
@@ -73,7 +73,8 @@ func (h *History) survivors() map[uint32]int {
 }
 
 // frees reports whether the loop frees anything it allocates. What only keeps is
-// no loop but a leak at a regular distance in another one.
+// no loop of the program's work: a model being set up, or a leak at a regular
+// distance in another loop.
 func (l *Loop) frees(kept map[uint32]int) bool {
 	for sig := range l.members {
 		if kept[sig] < l.Iterations()/2 {

@@ -1,0 +1,200 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ebb-ml/ebb/internal/snapshot"
+)
+
+// trimmer copies a part of a snapshot, with what it needs of the tables.
+type trimmer struct {
+	from, to *snapshot.Snapshot
+	stacks   map[snapshot.StackID]snapshot.StackID
+	classes  map[snapshot.ClassID]snapshot.ClassID
+}
+
+// Window is the part of a history to keep: the events between two instants.
+type Window struct {
+	History  *History
+	From, To int
+}
+
+// Trim returns a snapshot of the given windows: their events, and the segments as
+// they were at the end of each, so that the trace can be replayed backwards from
+// them. Where the trace has blocks in no segment, segments are made up for them;
+// it returns how many.
+func Trim(s *snapshot.Snapshot, windows []Window) (trimmed *snapshot.Snapshot, madeUp int) {
+	t := &trimmer{
+		from: s, to: snapshot.New(),
+		stacks: map[snapshot.StackID]snapshot.StackID{}, classes: map[snapshot.ClassID]snapshot.ClassID{},
+	}
+	t.to.Settings = s.Settings
+	first, last := int64(0), int64(0)
+	for _, w := range windows {
+		d := t.to.Device(w.History.Device.Index)
+		d.MaxEntries = w.History.Device.MaxEntries
+		segments, n := w.History.segmentsAt(w)
+		madeUp += n
+		for _, g := range segments {
+			g.Stack = t.stack(g.Stack)
+			for i := range g.Blocks {
+				k := &g.Blocks[i]
+				k.Stack, k.Category, k.Metadata = t.stack(k.Stack), t.text(k.Category), t.text(k.Metadata)
+			}
+			d.Segments = append(d.Segments, g)
+		}
+		for _, e := range w.History.Device.Trace.Range(w.From, w.To) {
+			e.Stack, e.Class = t.stack(e.Stack), t.class(e.Class)
+			d.Trace.Append(e)
+			if first == 0 || e.Time < first {
+				first = e.Time
+			}
+			last = max(last, e.Time)
+		}
+	}
+	for _, a := range s.Annotations {
+		if first <= a.Time && a.Time <= last {
+			t.to.Annotations = append(t.to.Annotations, a)
+		}
+	}
+	return t.to, madeUp
+}
+
+func (t *trimmer) text(id snapshot.StringID) snapshot.StringID {
+	if id == 0 {
+		return 0
+	}
+	return t.to.Intern(t.from.String(id))
+}
+
+func (t *trimmer) stack(id snapshot.StackID) snapshot.StackID {
+	if id == 0 {
+		return 0
+	}
+	to, ok := t.stacks[id]
+	if !ok {
+		var frames []snapshot.FrameID
+		for _, f := range t.from.Stack(id) {
+			v := t.from.Frame(f)
+			frames = append(frames, t.to.FrameOf(t.from.String(v.File), v.Line, t.from.String(v.Name)))
+		}
+		to = t.to.StackOf(frames)
+		t.stacks[id] = to
+	}
+	return to
+}
+
+func (t *trimmer) class(id snapshot.ClassID) snapshot.ClassID {
+	to, ok := t.classes[id]
+	if !ok {
+		c := *t.from.Class(id)
+		c.Name, c.Context, c.Metadata, c.Category = t.text(c.Name), t.text(c.Context), t.text(c.Metadata), t.text(c.Category)
+		to = t.to.ClassOf(c)
+		t.classes[id] = to
+	}
+	return to
+}
+
+// segmentsAt returns the segments at a window's end with their blocks.
+func (h *History) segmentsAt(w Window) (segments []snapshot.Segment, madeUp int) {
+	layout := h.LayoutAt(w.To)
+	spans := slices.Clone(layout.spans)
+	extra := h.strays(w)
+	for _, s := range extra {
+		if layout.free(s) {
+			spans = append(spans, s)
+			madeUp++
+		}
+	}
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Addr, b.Addr) })
+	blocks := h.placedAt(w.To)
+	states := h.statesAt(w.To)
+	i := 0
+	for _, s := range spans {
+		g := snapshot.Segment{Addr: s.Addr, Size: s.Size}
+		if s.Segment != nil {
+			g = *s.Segment
+			g.Addr, g.Size, g.Blocks = s.Addr, s.Size, nil
+		}
+		for i < len(blocks) && blocks[i].Addr < s.Addr {
+			i++
+		}
+		for ; i < len(blocks) && blocks[i].Addr < s.End(); i++ {
+			b := &blocks[i]
+			size := min(b.Size, s.End()-b.Addr)
+			if i+1 < len(blocks) {
+				size = min(size, blocks[i+1].Addr-b.Addr)
+			}
+			if size == 0 {
+				continue
+			}
+			state := snapshot.Allocated
+			if states[b.Addr] {
+				state = snapshot.PendingFree
+			}
+			g.Blocks = append(g.Blocks, snapshot.Block{
+				Addr: b.Addr, Size: size, Requested: min(b.Asked, size), State: state, Stack: b.Stack,
+				Category: b.Category, Metadata: b.Metadata,
+			})
+		}
+		segments = append(segments, g)
+	}
+	return segments, madeUp
+}
+
+// free reports whether a span touches none of the layout's.
+func (l *Layout) free(s Span) bool {
+	i := l.index(s.Addr)
+	return i == len(l.spans) || l.spans[i].Addr >= s.End()
+}
+
+// strays returns spans around the window's blocks that lie in no segment.
+func (h *History) strays(w Window) []Span {
+	layout := h.LayoutAt(w.From)
+	var list []Span
+	stray := func(addr, size uint64) {
+		s := Span{Addr: addr, Size: (size + 511) &^ 511, Event: -1}
+		if s.Size > 0 && s.End() > addr && layout.find(addr) == nil {
+			list = append(list, s)
+		}
+	}
+	for _, b := range h.LiveAt(w.From) {
+		stray(b.Addr, b.Asked)
+	}
+	for _, e := range h.Device.Trace.Range(w.From, w.To) {
+		a := h.Snapshot.Action(e.Class)
+		layout.apply(a, e.Addr, e.Size)
+		if a == snapshot.Alloc || h.frees(a) || a == snapshot.FreeRequested {
+			stray(e.Addr, e.Size)
+		}
+	}
+	slices.SortFunc(list, func(a, b Span) int { return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Size, a.Size)) })
+	var merged []Span
+	for _, s := range list {
+		if n := len(merged); n > 0 && s.Addr < merged[n-1].End() {
+			merged[n-1].Size = max(merged[n-1].End(), s.End()) - merged[n-1].Addr
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// statesAt returns the addresses of the blocks that their holders dropped and
+// that are not free yet.
+func (h *History) statesAt(instant int) map[uint64]bool {
+	dropped := map[uint64]bool{}
+	if h.onRequest {
+		return dropped
+	}
+	for _, e := range h.Device.Trace.Range(0, instant) {
+		switch h.Snapshot.Action(e.Class) {
+		case snapshot.FreeRequested:
+			dropped[e.Addr] = true
+		case snapshot.Alloc, snapshot.FreeCompleted, snapshot.Free:
+			delete(dropped, e.Addr)
+		}
+	}
+	return dropped
+}
