@@ -13,3 +13,13 @@ import (
 func markRead(p unsafe.Pointer, n int) { runtime.RaceReadRange(p, n) }
 
 func markWrite(p unsafe.Pointer, n int) { runtime.RaceWriteRange(p, n) }
+
+// mark tells it of n elements of each operand from p on.
+func (t *task) mark(n int, p *[maxOperands]unsafe.Pointer) {
+	markWrite(p[0], n*t.size[0])
+	for o := 1; o < t.operands; o++ {
+		if p[o] != nil {
+			markRead(p[o], n*t.size[o])
+		}
+	}
+}

@@ -18,6 +18,34 @@ const callLen = 1 << 16
 // with a number on the right or on the left.
 type forms struct{ both, right, left kernel }
 
+// task is a kernel and its operands: where they begin, the sizes of their
+// elements, and the second number.
+type task struct {
+	kernel   kernel
+	w        uint64
+	operands int
+	base     [maxOperands]unsafe.Pointer
+	size     offsets
+}
+
+// call runs the kernel on n elements of each operand from p on.
+func (t *task) call(n int, p *[maxOperands]unsafe.Pointer, v uint64) {
+	t.mark(n, p)
+	if n <= callLen {
+		t.kernel(n, p[0], p[1], p[2], p[3], v, t.w)
+		return
+	}
+	for i := 0; i < n; i += callLen {
+		q := *p
+		for o := range t.operands {
+			if q[o] != nil {
+				q[o] = unsafe.Add(q[o], i*t.size[o])
+			}
+		}
+		t.kernel(min(callLen, n-i), q[0], q[1], q[2], q[3], v, t.w)
+	}
+}
+
 // run1, run2 and run3 apply a kernel to all elements of one, two or three
 // inputs. Contiguous arrays take a way of their own, without looking at layouts
 // and without allocating, since most operations are on few elements.
@@ -78,7 +106,7 @@ func flatLen(a *cpu.Array) (n int, flat bool) {
 
 // flatRun applies k to n elements that lie side by side in every operand.
 func flatRun(k kernel, n int, dst, a, b, c *cpu.Array, v, w uint64) {
-	x := walk{kernel: k, w: w, operands: 1}
+	x := task{kernel: k, w: w, operands: 1}
 	x.base[0], x.size[0] = dst.Data, dst.DType.Size()
 	if a != nil {
 		x.base[1], x.size[1], x.operands = a.Data, a.DType.Size(), 2
@@ -91,15 +119,15 @@ func flatRun(k kernel, n int, dst, a, b, c *cpu.Array, v, w uint64) {
 	}
 	if n < 2*taskLen {
 		if n > 0 {
-			x.call(n, x.base, v)
+			x.call(n, &x.base, v)
 		}
 		return
 	}
 	parallelFlat(x, n, v)
 }
 
-// parallelFlat is apart, so that only it moves the walk to the heap.
-func parallelFlat(x walk, n int, v uint64) {
+// parallelFlat is apart, so that only it moves the task to the heap.
+func parallelFlat(x task, n int, v uint64) {
 	tasks := n / taskLen
 	cpu.Parallel(tasks, func(i int) {
 		// Tasks begin at whole cache lines of the smallest element.
@@ -111,7 +139,7 @@ func parallelFlat(x walk, n int, v uint64) {
 		for o := range x.operands {
 			p[o] = unsafe.Add(p[o], from*x.size[o])
 		}
-		x.call(to-from, p, v)
+		x.call(to-from, &p, v)
 	})
 }
 

@@ -97,11 +97,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // plane; blocks of it go to the kernel, straight from memory for an operand
 // whose elements lie side by side, through a scratch buffer for any other.
 type walk struct {
-	kernel   kernel
-	v, w     uint64 // the kernel's numbers
-	base     [maxOperands]unsafe.Pointer
-	size     offsets
-	operands int
+	task
+	v        uint64
 	row, col dim
 
 	buffer     *scratch
@@ -150,7 +147,7 @@ func runStrided(f forms, v, w uint64, operands []cpu.Array) {
 
 // newWalk prepares a walk over dims that begins at an offset.
 func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim) *walk {
-	x := &walk{kernel: f.both, v: v, w: w, operands: len(operands), row: dim{n: 1}, col: dims[len(dims)-1]}
+	x := &walk{task: task{kernel: f.both, w: w, operands: len(operands)}, v: v, row: dim{n: 1}, col: dims[len(dims)-1]}
 	if len(dims) > 1 {
 		x.row = dims[len(dims)-2]
 	}
@@ -266,7 +263,7 @@ func (w *walk) block(at *offsets, rows, cols int) {
 		}
 	}
 	if packed {
-		w.call(rows*cols, p, w.v)
+		w.call(rows*cols, &p, w.v)
 	} else {
 		for r := range rows {
 			// The offsets are formed anew so that no pointer passes the end of an operand.
@@ -274,7 +271,7 @@ func (w *walk) block(at *offsets, rows, cols int) {
 			for o := range w.operands {
 				q[o] = unsafe.Add(p[o], r*step[o])
 			}
-			w.call(cols, q, w.v)
+			w.call(cols, &q, w.v)
 		}
 	}
 	if !w.direct[0] {
@@ -298,25 +295,5 @@ func (w *walk) numbered(at *offsets, cols int) {
 		p[next] = q
 		next++
 	}
-	w.call(cols, p, v)
-}
-
-// call runs the kernel on n elements of each operand.
-func (w *walk) call(n int, p [maxOperands]unsafe.Pointer, v uint64) {
-	markWrite(p[0], n*w.size[0])
-	for o := 1; o < w.operands; o++ {
-		if p[o] != nil {
-			markRead(p[o], n*w.size[o])
-		}
-	}
-	for n > callLen {
-		w.kernel(callLen, p[0], p[1], p[2], p[3], v, w.w)
-		n -= callLen
-		for o := range w.operands {
-			if p[o] != nil {
-				p[o] = unsafe.Add(p[o], callLen*w.size[o])
-			}
-		}
-	}
-	w.kernel(n, p[0], p[1], p[2], p[3], v, w.w)
+	w.call(cols, &p, v)
 }

@@ -103,6 +103,13 @@ func backward[T float](grad, gradLoss, logits, logSumExp, target cpu.Array, opt 
 		lse := getFloat64(logSumExp, r)
 		own := (1 - eps) * p.weight(int(y))
 		scale := own + float64(share*weights)
+		if eps == 0 && p.vectors && p.opt.Weight == nil && inVectors(grad) {
+			// The target's element is a difference, which needs float64.
+			d := p.exp(load[T](logits.Data, at+int(y)*logits.Strides[1])-lse) - 1
+			probabilitiesOf(float32At(grad, out), float32At(logits, at), p.classes, lse, g)
+			store[T](grad.Data, out+int(y)*grad.Strides[1], g*d)
+			return 0
+		}
 		for c := range p.classes {
 			d := float64(scale * p.exp(load[T](logits.Data, at+c*logits.Strides[1])-lse))
 			if c == int(y) {

@@ -2,9 +2,11 @@
 // forward and backward, in one pass over the logits each.
 //
 // Arithmetic is float64 inside, rounded once to the logits' dtype, so results
-// are at least as close to the exact value as PyTorch's. It is plain Go with
-// its own exp and log: the same bits on every processor and for any number of
-// threads.
+// are at least as close to the exact value as PyTorch's. It is Go with its own
+// exp and log, the same on every processor, except for what most programs do:
+// rows of float32 side by side, without weights and smoothing, are computed in
+// the processor's vectors, by a float32 exponential within 1 ulp, with sums in
+// float64. Results are the same bits for any number of threads.
 package loss
 
 import (
@@ -45,8 +47,12 @@ func (e *TargetError) Error() string {
 	return fmt.Sprintf("target %d in row %d is not one of %d classes", e.Target, e.Row, e.Classes)
 }
 
-// taskElements is how many logits a task covers at least; one costs about 4 ns.
-const taskElements = 1 << 13
+// taskElements is how many logits a task covers at least; one costs about 4 ns,
+// or, in the processor's vectors, 0.3 ns.
+const (
+	taskElements   = 1 << 13
+	vectorElements = 1 << 15
+)
 
 // float is a dtype of logits.
 type float interface{ float32 | float64 }
@@ -68,6 +74,7 @@ type problem[T float] struct {
 	opt     Options
 	classes int
 	rows    int
+	vectors bool // rows of logits are for the functions of vectors.go
 }
 
 func newProblem[T float](logits cpu.Array, opt Options) problem[T] {
@@ -75,6 +82,7 @@ func newProblem[T float](logits cpu.Array, opt Options) problem[T] {
 	for _, d := range logits.Shape[2:] {
 		p.rows *= d
 	}
+	p.vectors = inVectors(logits)
 	return p
 }
 
@@ -115,6 +123,9 @@ func single(a cpu.Array, r int) int {
 // logSumExp returns the row's greatest logit and the logarithm of the sum of
 // exp(logit - greatest).
 func (p *problem[T]) logSumExp(at int) (greatest, logSum float64) {
+	if p.vectors {
+		return logSumExpOf(float32At(p.logits, at), p.classes)
+	}
 	step := p.logits.Strides[1]
 	greatest = math.Inf(-1)
 	for c := range p.classes {
@@ -146,7 +157,11 @@ func (p *problem[T]) exp(x float64) float64 {
 // eachRow calls f for all rows in tasks that depend on the shape alone, and
 // returns the sum of what it returned, added up in a fixed order.
 func (p *problem[T]) eachRow(f func(row int) float64) float64 {
-	tasks := max(min(p.rows, p.rows*p.classes/taskElements), 1)
+	size := taskElements
+	if p.vectors {
+		size = vectorElements
+	}
+	tasks := max(min(p.rows, p.rows*p.classes/size), 1)
 	sums := make([]float64, tasks)
 	cpu.Parallel(tasks, func(i int) {
 		sum := 0.0

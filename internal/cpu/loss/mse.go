@@ -1,9 +1,17 @@
 package loss
 
-import "github.com/ebb-ml/ebb/internal/cpu"
+import (
+	"unsafe"
 
-// mseBlock is how many squares are summed in one run of float64 additions.
-const mseBlock = 1 << 12
+	"github.com/ebb-ml/ebb/internal/cpu"
+)
+
+// mseBlock is how many squares are summed in one run of float64 additions,
+// mseTask how many a task has at least.
+const (
+	mseBlock = 1 << 12
+	mseTask  = 1 << 15
+)
 
 // MSE is torch.nn.functional.mse_loss: the squared differences of x and y,
 // which have one shape and dtype (Float32 or Float64) and any strides. loss has
@@ -21,16 +29,21 @@ func mse[T float](loss, x, y cpu.Array, reduction Reduction) {
 	n := x.Len()
 	blocks := (n + mseBlock - 1) / mseBlock
 	sums := make([]float64, blocks)
-	cpu.Parallel(blocks, func(i int) {
-		sum := 0.0
-		for k := i * mseBlock; k < min(n, (i+1)*mseBlock); k++ {
-			d := T(load[T](x.Data, single(x, k))) - T(load[T](y.Data, single(y, k)))
-			if reduction == None {
-				store[T](loss.Data, single(loss, k), float64(d*d))
+	flat := x.Contiguous() && y.Contiguous() && (reduction != None || loss.Contiguous())
+	tasks := max(1, n/mseTask)
+	cpu.Parallel(tasks, func(task int) {
+		for i := task * blocks / tasks; i < (task+1)*blocks/tasks; i++ {
+			first := i * mseBlock
+			n := min(mseBlock, n-first)
+			switch {
+			case reduction == None && flat:
+				squares(elements[T](loss, first, n), elements[T](x, first, n), elements[T](y, first, n))
+			case flat:
+				sums[i] = squaredDistance(elements[T](x, first, n), elements[T](y, first, n))
+			default:
+				sums[i] = squaredDistanceStrided[T](loss, x, y, first, n, reduction)
 			}
-			sum += float64(float64(d) * float64(d))
 		}
-		sums[i] = sum
 	})
 	total := 0.0
 	for _, s := range sums {
@@ -42,6 +55,48 @@ func mse[T float](loss, x, y cpu.Array, reduction Reduction) {
 	case Sum:
 		store[T](loss.Data, 0, total)
 	}
+}
+
+// elements are n elements of a contiguous array.
+func elements[T float](a cpu.Array, first, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Add(a.Data, first*a.DType.Size())), n)
+}
+
+func squares[T float](d, x, y []T) {
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		v := x[i] - y[i]
+		d[i] = v * v
+	}
+}
+
+// squaredDistance is the sum of the squares of x - y.
+func squaredDistance[T float](x, y []T) float64 {
+	if inUse != nil && unsafe.Sizeof(T(0)) == 4 {
+		p, q := (*float32)(unsafe.Pointer(unsafe.SliceData(x))), (*float32)(unsafe.Pointer(unsafe.SliceData(y)))
+		markRead(unsafe.Pointer(p), len(x)*4)
+		markRead(unsafe.Pointer(q), len(x)*4)
+		return inUse.squaredDistance(len(x), p, q)
+	}
+	y = y[:len(x)]
+	sum := 0.0
+	for i, v := range x {
+		d := float64(v - y[i])
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+func squaredDistanceStrided[T float](loss, x, y cpu.Array, first, n int, reduction Reduction) float64 {
+	sum := 0.0
+	for k := first; k < first+n; k++ {
+		d := T(load[T](x.Data, single(x, k))) - T(load[T](y.Data, single(y, k)))
+		if reduction == None {
+			store[T](loss.Data, single(loss, k), float64(d*d))
+		}
+		sum += float64(float64(d) * float64(d))
+	}
+	return sum
 }
 
 // MSEBackward sets grad to the gradient of MSE with respect to x: gradLoss, of
@@ -61,8 +116,16 @@ func mseBackward[T float](grad, gradLoss, x, y cpu.Array, reduction Reduction) {
 	if reduction == Mean {
 		norm = T(2 / float64(n))
 	}
-	cpu.Parallel((n+mseBlock-1)/mseBlock, func(i int) {
-		for k := i * mseBlock; k < min(n, (i+1)*mseBlock); k++ {
+	flat := x.Contiguous() && y.Contiguous() && grad.Contiguous() && reduction != None
+	tasks := max(1, n/mseTask)
+	cpu.Parallel(tasks, func(task int) {
+		from, to := task*n/tasks, (task+1)*n/tasks
+		for ; flat && from < to; from += mseBlock {
+			m := min(mseBlock, to-from)
+			distanceGradient(elements[T](grad, from, m), elements[T](x, from, m), elements[T](y, from, m),
+				norm, T(load[T](gradLoss.Data, 0)))
+		}
+		for k := from; k < to; k++ {
 			g := 0
 			if reduction == None {
 				g = single(gradLoss, k)
@@ -71,4 +134,21 @@ func mseBackward[T float](grad, gradLoss, x, y cpu.Array, reduction Reduction) {
 			store[T](grad.Data, single(grad, k), float64(T(norm*d)*T(load[T](gradLoss.Data, g))))
 		}
 	})
+}
+
+// distanceGradient sets d to norm * (x - y) * scale.
+func distanceGradient[T float](d, x, y []T, norm, scale T) {
+	if inUse != nil && unsafe.Sizeof(T(0)) == 4 {
+		to := (*float32)(unsafe.Pointer(unsafe.SliceData(d)))
+		p, q := (*float32)(unsafe.Pointer(unsafe.SliceData(x))), (*float32)(unsafe.Pointer(unsafe.SliceData(y)))
+		markRead(unsafe.Pointer(p), len(d)*4)
+		markRead(unsafe.Pointer(q), len(d)*4)
+		markWrite(unsafe.Pointer(to), len(d)*4)
+		inUse.distanceGradient(len(d), to, p, q, float32(norm), float32(scale))
+		return
+	}
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = T(norm*(x[i]-y[i])) * scale
+	}
 }

@@ -60,11 +60,7 @@ func masks(l Level) {
 				k.Store(x, elements(k, "d", i))
 			}
 		}
-		each := GLOBL("eachBit", RODATA|NOPTR)
-		for j := range 8 {
-			DATA(4*j, U32(1<<j))
-		}
-		bits := k.Move(each)
+		bits := k.Move(EachBit())
 		return func(i Register) {
 			m := k.Vector()
 			VPBROADCASTB(bitsAt(k, i), m)

@@ -148,7 +148,7 @@ func addRows(l Level) {
 	} else {
 		at, m := GP64(), XMM()
 		SHLQ(U8(2), cols)
-		LEAQ(TailMasks().Offset(64), at)
+		LEAQ(TailMask(), at)
 		SUBQ(cols, at)
 		VMOVUPS(Mem{Base: at}, m)
 		group(1, m)

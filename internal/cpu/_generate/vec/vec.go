@@ -70,6 +70,12 @@ func comment(text string) { Doc(strings.Split(strings.TrimSpace(text), "\n")...)
 // Write generates the files that -out and -stubs name. In stubs *byte stands
 // for unsafe.Pointer, which avo cannot parse.
 func Write() {
+	for _, d := range datas {
+		GLOBL(d.name, RODATA|NOPTR)
+		for i, word := range d.words {
+			DATA(8*i, U64(word))
+		}
+	}
 	Generate()
 	stubs := flag.Lookup("stubs").Value.String()
 	text, err := os.ReadFile(stubs)
@@ -89,42 +95,64 @@ func Write() {
 	}
 }
 
-// Constants in memory, each as often as fills the largest vector.
+// data is read-only memory, written last: avo adds only to the newest.
+type data struct {
+	name  string
+	words []uint64
+}
+
+var datas []*data
+
+func newData(name string) *data {
+	d := &data{name: name}
+	datas = append(datas, d)
+	return d
+}
+
+func (d *data) at(offset int) Mem { return NewDataAddr(NewStaticSymbol(d.name), offset) }
+
+// constants are as often in memory as fills the largest vector.
 var (
-	pool     Mem
-	poolLen  int
-	poolSeen = map[uint64]int{}
+	constants     = newData("constants")
+	constantsSeen = map[uint64]int{}
 )
 
 func inPool(bits uint64) Mem {
-	if poolLen == 0 {
-		pool = GLOBL("constants", RODATA|NOPTR)
-	}
-	at, ok := poolSeen[bits]
+	at, ok := constantsSeen[bits]
 	if !ok {
-		at = poolLen
-		for i := range 8 {
-			DATA(at+8*i, U64(bits))
+		at = 8 * len(constants.words)
+		for range 8 {
+			constants.words = append(constants.words, bits)
 		}
-		poolLen += 64
-		poolSeen[bits] = at
+		constantsSeen[bits] = at
 	}
-	return pool.Offset(at)
+	return constants.at(at)
 }
 
-var tailMasks Mem
+var tailMasks = func() *data {
+	d := newData("tails")
+	for i := range 16 {
+		d.words = append(d.words, map[bool]uint64{true: ^uint64(0)}[i < 8])
+	}
+	return d
+}()
 
-// TailMasks is 64 bytes of ones and 64 of zeros: read from 64 - n on, it is the
-// mask for the first n bytes.
-func TailMasks() Mem {
-	if tailMasks.Symbol.Name == "" {
-		tailMasks = GLOBL("tails", RODATA|NOPTR)
-		for i := range 16 {
-			DATA(8*i, U64(map[bool]uint64{true: ^uint64(0)}[i < 8]))
+// TailMask is the address, less the bytes of the tail, of a mask for them: 64
+// bytes of ones lie before it and 64 of zeros after it.
+func TailMask() Mem { return tailMasks.at(64) }
+
+// EachBit is eight 32-bit words of which word i has bit i set.
+func EachBit() Mem {
+	if eachBit == nil {
+		eachBit = newData("eachBit")
+		for i := range 4 {
+			eachBit.words = append(eachBit.words, 1<<(2*i)|1<<(2*i+1+32))
 		}
 	}
-	return tailMasks
+	return eachBit.at(0)
 }
+
+var eachBit *data
 
 // A Kernel is one assembly function under construction.
 type Kernel struct {
@@ -252,7 +280,7 @@ func (k *Kernel) makeTail() {
 	}
 	at, m := GP64(), k.Vector()
 	SHLQ(U8(map[int]uint8{4: 2, 8: 3}[k.Size]), k.N)
-	LEAQ(TailMasks().Offset(64), at)
+	LEAQ(TailMask(), at)
 	SUBQ(k.N, at)
 	VMOVUPS(Mem{Base: at}, m)
 	k.tail = m

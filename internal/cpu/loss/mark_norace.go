@@ -1,0 +1,9 @@
+//go:build !race
+
+package loss
+
+import "unsafe"
+
+func markRead(unsafe.Pointer, int) {}
+
+func markWrite(unsafe.Pointer, int) {}
