@@ -61,7 +61,9 @@ func Cache(folder string) Option { return func(o *options) { o.cache = folder } 
 
 // Mirrors sets the web addresses of folders that have the files, in the place of
 // the public ones and of EBB_DATASETS_MIRROR.
-func Mirrors(addresses ...string) Option { return func(o *options) { o.mirrors = append([]string{}, addresses...) } }
+func Mirrors(addresses ...string) Option {
+	return func(o *options) { o.mirrors = append([]string{}, addresses...) }
+}
 
 // OnProgress sets what is told of a download, some times a second.
 func OnProgress(f func(Progress)) Option { return func(o *options) { o.progress = f } }

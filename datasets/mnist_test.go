@@ -40,29 +40,31 @@ func realMNIST(t testing.TB) string {
 
 func TestMNIST(t *testing.T) {
 	folder := realMNIST(t)
+	split, n, mean, labels := Train, 60000, 0.1307, []int64{5, 0, 4, 1, 9, 2, 1, 3}
+	if testing.Short() {
+		split, n, mean, labels = Test, 10000, 0.1325, []int64{7, 2, 1, 0, 4, 1, 4, 9}
+	}
 	var before, after runtime.MemStats
 	rt := ebb.NewRuntime()
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	train, err := MNIST(t.Context(), rt.NewStore("data"), Train, transforms.ToTensor(), Dir(folder))
+	set, err := MNIST(t.Context(), rt.NewStore("data"), split, transforms.ToTensor(), Dir(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if live := rt.Stats().Live.Current; live != 60000*784+60000*8 {
-		t.Errorf("live %d", live)
-	}
-	if got := rt.Stats().ByKind[ebb.Input].Current; got != rt.Stats().Live.Current {
-		t.Errorf("%d bytes of kind input", got)
+	s := rt.Stats()
+	if want := int64(n*784 + n*8); s.Live.Current != want || s.ByKind[ebb.Input].Current != want {
+		t.Errorf("live %d, of kind input %d, want %d", s.Live.Current, s.ByKind[ebb.Input].Current, want)
 	}
 	if !raceEnabled && after.HeapAlloc > before.HeapAlloc+1<<20 {
 		t.Errorf("the Go heap grew from %d to %d", before.HeapAlloc, after.HeapAlloc)
 	}
-	if train.Len() != 60000 || !slices.Equal(train.Targets().Narrow(0, 0, 8).Int64s(), []int64{5, 0, 4, 1, 9, 2, 1, 3}) {
-		t.Error("other labels than MNIST's")
+	if got := set.Targets().Narrow(0, 0, 8).Int64s(); set.Len() != n || !slices.Equal(got, labels) {
+		t.Errorf("%d images, labels %v", set.Len(), got)
 	}
-	l := data.NewLoader(train, data.BatchSize(64), data.Workers(2))
+	l := data.NewLoader(set, data.BatchSize(64), data.Workers(2))
 	sum := 0.0
 	for b, err := range l.Batches(t.Context(), data.NoGrad) {
 		if err != nil {
@@ -77,12 +79,12 @@ func TestMNIST(t *testing.T) {
 			}
 		})
 	}
-	// The mean that MNIST is normalised by.
-	if mean := sum / 60000 / 784; math.Abs(mean-0.1307) > 1e-4 {
-		t.Errorf("mean %v", mean)
+	// The mean that MNIST is normalised by is the training images'.
+	if got := sum / float64(n) / 784; math.Abs(got-mean) > 1e-4 {
+		t.Errorf("mean %v, want %v", got, mean)
 	}
 	l.Close()
-	train.Close()
+	set.Close()
 	if err := rt.Close(); err != nil {
 		t.Error(err)
 	}
