@@ -3,6 +3,7 @@ package ebb
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ebb-ml/ebb/internal/site"
 )
@@ -51,7 +52,16 @@ func (x *Tensor) Grad() *Tensor {
 	if g == nil || g.rec.st == nil {
 		return nil
 	}
+	x.meta.seen = true
 	return &Tensor{layout: g.layout, rec: g.rec, meta: g.meta, own: x.own, dir: x.dir}
+}
+
+// HasGrad reports whether Backward collected a gradient for x.
+func (x *Tensor) HasGrad() bool {
+	x.rec.core.mu.Lock()
+	defer x.rec.core.mu.Unlock()
+	g := x.meta.grad
+	return g != nil && g.rec.st != nil
 }
 
 // ZeroGrad releases x's gradient, as optimizers' zero_grad(set_to_none=True).
@@ -59,9 +69,15 @@ func (x *Tensor) ZeroGrad() {
 	at := site.Here(1)
 	x.rec.core.mu.Lock()
 	defer x.rec.core.mu.Unlock()
-	if g := x.meta.grad; g != nil {
-		x.meta.grad = nil
-		x.rec.core.release(g.rec, at)
+	g := x.meta.grad
+	if g == nil {
+		return
+	}
+	seen := x.meta.seen || g.rec.st == nil
+	x.meta.grad, x.meta.seen = nil, false
+	x.rec.core.release(g.rec, at)
+	if !seen && g.rec.fresh != nil {
+		freshes.Put(g.rec.fresh)
 	}
 }
 
@@ -314,11 +330,14 @@ func (cfg *gradConfig) run(op string, outputs, inputs []*Tensor) []*Tensor {
 		mode = EnableGrad
 	}
 	var parent *owner
-	var up any = &Runtime{co}
+	var up any
 	if home != nil {
 		parent, up = home.o, home
+	} else {
+		up = &Runtime{co}
 	}
-	e := &engine{co: co, op: op, keep: cfg.retain, at: at, capture: capture, result: make([]*Tensor, len(inputs))}
+	e := engines.Get().(*engine)
+	e.co, e.op, e.keep, e.at, e.capture, e.result = co, op, cfg.retain, at, capture, make([]*Tensor, len(inputs))
 	e.scope = co.newScope(parent, up, op, []Mode{mode}, at)
 	defer e.scope.Close()
 	e.scope.o.kind = Gradient
@@ -340,7 +359,23 @@ func (cfg *gradConfig) run(op string, outputs, inputs []*Tensor) []*Tensor {
 			throw(ErrGraph, op, []*Tensor{inputs[i]}, "the outputs do not depend on input %d", i)
 		}
 	}
-	return e.take(home)
+	taken := e.take(home)
+	e.reset()
+	return taken
+}
+
+// engines holds those whose run ended well, for reuse.
+var engines = sync.Pool{New: func() any { return new(engine) }}
+
+// reset forgets the run and keeps the room for the next.
+func (e *engine) reset() {
+	forget(e.order)
+	forget(e.leaves)
+	forget(e.created)
+	forget(e.given)
+	clear(e.roots)
+	*e = engine{roots: e.roots[:0], order: e.order[:0], leaves: e.leaves[:0], created: e.created[:0], given: e.given[:0], views: e.views[:0], spare: e.spare}
+	engines.Put(e)
 }
 
 // take moves Grad's results to home and returns them.
@@ -372,7 +407,8 @@ func (e *engine) take(home *Scope) []*Tensor {
 // is called. If a Backward or another step already runs on one of them it
 // panics with [ErrBusy].
 func Claim(op string, params []*Tensor) (release func()) {
-	e := &engine{op: op, at: site.Here(1)}
+	e := engines.Get().(*engine)
+	e.op, e.at = op, site.Here(1)
 	var err *Error
 	for i, p := range params {
 		co := p.rec.core
@@ -400,10 +436,11 @@ func Claim(op string, params []*Tensor) (release func()) {
 			}
 			p.rec.core.mu.Unlock()
 		}
+		e.reset()
 	}
 	if err != nil {
-		release()
 		err.Site = Site{e.at}
+		release()
 		panic(err)
 	}
 	return release

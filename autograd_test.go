@@ -246,3 +246,24 @@ func TestEveryAllocationOfAStepCanFail(t *testing.T) {
 		}
 	}
 }
+
+// What a gradient rule leaves over goes with its node: Backward through many
+// operations needs no more than a few results beside what was saved.
+func TestBackwardFreesAsItGoes(t *testing.T) {
+	rt := newRuntime(t)
+	w := ebb.Ones(rt.NewStore("model"), ebb.Shape{1000}, ebb.RequiresGrad)
+	run(t, rt, func(s *ebb.Scope) {
+		y := w.In(s)
+		for range 50 {
+			y = y.Tanh().GELU()
+		}
+		z := y.Sum()
+		s.Recycle(z)
+		before := rt.Stats().Live.Current
+		rt.ResetPeak()
+		z.Backward()
+		if more := rt.Stats().Live.Peak - before; more > 12*4000 {
+			t.Errorf("Backward took %d bytes more than was saved, for results of 4000", more)
+		}
+	})
+}

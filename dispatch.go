@@ -29,6 +29,9 @@ type opdef struct {
 	// floating-point result is a missing gradient: an error in Backward.
 	grad func(b *backward)
 
+	// custom marks a user's Function, which may keep what it sees.
+	custom bool
+
 	// update marks an optimizer's in-place operations, which change leaves
 	// and never record.
 	update bool

@@ -24,13 +24,19 @@ type engine struct {
 	capture map[edge]int // Grad: which inputs' gradients are wanted
 	result  []*Tensor    // Grad: their gradients
 	created []*Tensor    // leaves that got their first gradient from this run
+	given   []*Tensor    // of the rule that runs, by operand
+	views   []*unpacked  // of the rule that runs; see private
+	spare   []*unpacked
+
+	// private says that no user's code sees what lies in scope: no hooks, no
+	// custom operations, no results to hand out. Its records are then reused.
+	private bool
 }
 
 // backward is what an operation's gradient rule sees.
 type backward struct {
-	e     *engine
-	n     *node
-	given []*Tensor
+	e *engine
+	n *node
 }
 
 // gradOf returns the gradient of result i, nil if none arrived.
@@ -43,7 +49,7 @@ func (b *backward) grad() *Tensor { return b.n.got[0] }
 func (b *backward) needs(i int) bool { return b.n.edges[i].node != nil && b.n.edges[i].node.needed }
 
 // give sets the gradient of operand i.
-func (b *backward) give(i int, g *Tensor) { b.given[i] = g }
+func (b *backward) give(i int, g *Tensor) { b.e.given[i] = g }
 
 // giveIf sets the gradient of operand i if it wants one.
 func (b *backward) giveIf(i int, g func() *Tensor) {
@@ -73,13 +79,13 @@ type unpacked struct {
 func (b *backward) unpack(slot int) *Tensor {
 	for i := range b.n.saved {
 		if s := &b.n.saved[i]; s.slot == slot {
-			u := &unpacked{meta: meta{detached: true}}
+			u := b.e.unpacked()
 			x := &u.t
 			if s.rec == nil {
-				u.rec = record{core: b.n.core, st: s.st, allocated: s.st.site}
+				u.rec.core, u.rec.st, u.rec.allocated = b.n.core, s.st, s.st.site
 				s.rec = &u.rec
 			}
-			*x = Tensor{layout: s.layout, rec: s.rec, meta: &u.meta, dir: b.e.scope}
+			x.layout, x.rec, x.meta, x.dir = s.layout, s.rec, &u.meta, b.e.scope
 			var from edge
 			if slot < 0 {
 				if ^slot < len(b.n.outs) && s.layout.dtype.IsFloat() {
@@ -99,6 +105,31 @@ func (b *backward) unpack(slot int) *Tensor {
 		}
 	}
 	panic(fmt.Sprintf("ebb: internal error: %s did not save slot %d", b.n.op.name, slot))
+}
+
+// unpacked returns a tensor for unpack to fill, detached and empty.
+func (e *engine) unpacked() *unpacked {
+	var u *unpacked
+	if n := len(e.spare); n > 0 {
+		u, e.spare = e.spare[n-1], e.spare[:n-1]
+	} else {
+		u = &unpacked{meta: meta{detached: true}}
+	}
+	e.views = append(e.views, u)
+	return u
+}
+
+// forgetViews ends the life of what the rule unpacked. Where nobody else can
+// hold it, it is reused. The caller holds mu.
+func (e *engine) forgetViews() {
+	for _, u := range e.views {
+		if e.private && u.rec.given == 0 {
+			u.rec.st, u.meta.node = nil, nil
+			e.spare = append(e.spare, u)
+		}
+	}
+	forget(e.views)
+	e.views = e.views[:0]
 }
 
 // dropIn tells that the rule is done with saved operand i, so that its memory
@@ -153,6 +184,7 @@ func (e *engine) run(roots, grads []*Tensor) {
 // claim finds the nodes below roots, counts what leaves wait for, and marks
 // them as this engine's. The caller holds mu.
 func (e *engine) claim(roots []*Tensor) *Error {
+	e.private = e.capture == nil && !e.keep
 	var stack []*node
 	push := func(n *node) *Error {
 		if n == nil || n.run == e {
@@ -167,6 +199,9 @@ func (e *engine) claim(roots []*Tensor) *Error {
 			n.got = n.got[:len(n.outs)]
 		} else {
 			n.got = make([]*Tensor, len(n.outs))
+		}
+		if len(n.hooks) > 0 || len(n.retain) > 0 || n.op.custom {
+			e.private = false
 		}
 		if n.leaf != nil {
 			e.leaves = append(e.leaves, n)
@@ -243,7 +278,9 @@ func (e *engine) node(n *node) {
 			n.got[i] = e.arrived(n, int32(i), g)
 		}
 	}
-	b := backward{e: e, n: n, given: make([]*Tensor, len(n.edges))}
+	b := backward{e, n}
+	e.given = slices.Grow(e.given[:0], len(n.edges))[:len(n.edges)]
+	forget(e.given)
 	co.mu.Lock()
 	mark := e.scope.o.records.last
 	e.scope.o.module = n.module
@@ -257,9 +294,18 @@ func (e *engine) node(n *node) {
 		if ed.node == nil {
 			continue
 		}
-		if b.given[i] != nil && ed.node.needed {
-			b.given[i].rec.given++
+		if e.given[i] != nil && ed.node.needed {
+			e.given[i].rec.given++
 		}
+	}
+	// What the rule left over goes, then what it was given: the mark may be
+	// that.
+	for r := next(mark, &e.scope.o.records); r != nil; {
+		after := r.next
+		if r.given == 0 {
+			e.release(r)
+		}
+		r = after
 	}
 	for i, g := range n.got {
 		if g != nil {
@@ -273,20 +319,14 @@ func (e *engine) node(n *node) {
 		}
 		co.dropSaved(n, e.at)
 	}
-	for r := next(mark, &e.scope.o.records); r != nil; {
-		after := r.next
-		if r.given == 0 {
-			co.release(r, e.at)
-		}
-		r = after
-	}
+	e.forgetViews()
 	co.mu.Unlock()
 	var ready []*node
 	for i, ed := range n.edges {
 		if ed.node == nil {
 			continue
 		}
-		if g := b.given[i]; g != nil && ed.node.needed {
+		if g := e.given[i]; g != nil && ed.node.needed {
 			e.add(ed, g)
 		}
 		if ed.node.leaf != nil {
@@ -407,7 +447,15 @@ func (e *engine) add(ed edge, g *Tensor) {
 func (e *engine) let(g *Tensor) {
 	g.rec.given--
 	if g.rec.given == 0 && g.rec.owner == e.scope.o {
-		e.co.release(g.rec, e.at)
+		e.release(g.rec)
+	}
+}
+
+// release releases a record of the engine's scope. The caller holds mu.
+func (e *engine) release(r *record) {
+	e.co.release(r, e.at)
+	if e.private && r.fresh != nil {
+		freshes.Put(r.fresh)
 	}
 }
 
@@ -449,8 +497,13 @@ func (e *engine) accumulate(x, g *Tensor, leaf bool) {
 		if steal {
 			co.transfer(g.rec, own)
 			co.setKind(g.rec.st, Gradient)
-			// The handle g stays as it is; the gradient's has no owner handle.
-			x.meta.grad = &Tensor{layout: g.layout, rec: g.rec, meta: g.meta}
+			// The gradient's own handle has no owner handles.
+			own := g
+			if !e.private {
+				own = new(Tensor)
+			}
+			*own = Tensor{layout: g.layout, rec: g.rec, meta: g.meta}
+			x.meta.grad, x.meta.seen = own, !e.private
 			g.rec.base, g.rec.layout = g.meta, g.layout
 		}
 		co.mu.Unlock()

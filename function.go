@@ -110,7 +110,7 @@ func Apply(name string, f Function, in ...*Tensor) []*Tensor {
 	}
 	if needs {
 		n.attrs = ctx.attach(n, f, args, results)
-		n.op = &opdef{name: name, grad: customGrad}
+		n.op = &opdef{name: name, grad: customGrad, custom: true}
 	}
 	for i, y := range out {
 		co.transfer(y.rec, home.o)

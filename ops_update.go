@@ -30,13 +30,24 @@ var opSGD = &opdef{name: "sgd_", update: true, kernel: func(c *call) *Error {
 }}
 
 // SGD_ takes one step of stochastic gradient descent on params in place, all in
-// one operation, with torch.optim.SGD's order of operations. grads and momenta
-// (empty if and only if o.Momentum is 0) belong to params by index and have
-// their shapes and floating-point types. Parameters may be leaves; no graph is
-// recorded. It is torch.optim.sgd.sgd, and what optim.SGD is made of.
+// one operation, with torch.optim.SGD's order of operations. grads (nil: what
+// Backward collected) and momenta (empty if and only if o.Momentum is 0) belong
+// to params by index and have their shapes and floating-point types. Parameters
+// may be leaves; no graph is recorded. It is torch.optim.sgd.sgd, and what
+// optim.SGD is made of.
 func SGD_(params, grads, momenta []*Tensor, o *SGDOptions) {
 	if len(params) == 0 && len(grads) == 0 && len(momenta) == 0 {
 		return
+	}
+	c := newCall(opSGD, o, params...)
+	c.in = append(c.in, momenta...)
+	if grads == nil {
+		for _, p := range params {
+			c.in = append(c.in, p.collected())
+		}
+		grads = c.in[len(params)+len(momenta):]
+	} else {
+		c.in = append(c.in, grads...)
 	}
 	buffers := len(params)
 	if o.Momentum == 0 {
@@ -60,8 +71,14 @@ func SGD_(params, grads, momenta []*Tensor, o *SGDOptions) {
 			}
 		}
 	}
-	c := newCall(opSGD, o, params...)
-	c.in = append(append(c.in, momenta...), grads...)
 	c.inplace, c.changes = true, len(params)+buffers
 	c.do()
+}
+
+// collected returns the gradient that Backward collected for x, without owner
+// handles, or nil.
+func (x *Tensor) collected() *Tensor {
+	x.rec.core.mu.Lock()
+	defer x.rec.core.mu.Unlock()
+	return x.meta.grad
 }

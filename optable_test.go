@@ -23,6 +23,7 @@ var noOperations = map[string]string{
 	"Tensor.Float32s":                       "reads the elements",
 	"Tensor.Float64s":                       "reads the elements",
 	"Tensor.Grad":                           "reads the gradient",
+	"Tensor.HasGrad":                        "asks for the gradient",
 	"Tensor.In":                             "directs results; the tensor is the same",
 	"Tensor.Int32s":                         "reads the elements",
 	"Tensor.Int64s":                         "reads the elements",

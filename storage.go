@@ -55,6 +55,7 @@ type record struct {
 	graphs     uint32  // in-place operations that changed the graph; older views are re-derived
 	given      int32   // gradients on their way during Backward
 	kept       bool    // during Recycle
+	fresh      *fresh  // what the record is part of, if it can be reused
 	allocated  *site.Stack
 	released   *site.Stack
 }

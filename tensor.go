@@ -2,6 +2,7 @@ package ebb
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -62,6 +63,7 @@ func (l *layout) form() cpu.Array {
 type meta struct {
 	requiresGrad bool    // a leaf that collects gradients
 	detached     bool    // a view that does not follow its base's graph
+	seen         bool    // somebody outside has a handle on grad
 	out          int32   // which of node's results it is
 	graphs       uint32  // record.graphs when node was set; if behind, node is stale
 	node         *node   // what computed it, if it carries a graph
@@ -269,7 +271,7 @@ type fresh struct {
 // newFresh returns a tensor of the given type and shape, contiguous, without
 // memory yet.
 func newFresh(co *core, dtype DType, shape []int) *fresh {
-	f := &fresh{}
+	f := freshes.Get().(*fresh)
 	n := len(shape)
 	dims := f.dims[:]
 	if 2*n > len(dims) {
@@ -277,10 +279,14 @@ func newFresh(co *core, dtype DType, shape []int) *fresh {
 	}
 	copy(dims, shape)
 	f.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
-	f.rec.core, f.rec.base, f.rec.layout = co, &f.meta, &f.layout
+	f.meta = meta{}
+	f.rec = record{core: co, base: &f.meta, layout: &f.layout, fresh: f}
 	f.t = &Tensor{layout: &f.layout, rec: &f.rec, meta: &f.meta}
 	return f
 }
+
+// freshes holds those that an engine made and nobody else saw.
+var freshes = sync.Pool{New: func() any { return new(fresh) }}
 
 // alone is a tensor with a layout and gradient state of its own, in one Go
 // allocation.

@@ -95,8 +95,8 @@ func (o *SGD) ZeroGrad() {
 // step is what one call of the update changes: parameters of one group whose
 // momentum buffers all have a value, or none has.
 type step struct {
-	params, grads, momenta []*ebb.Tensor
-	opt                    ebb.SGDOptions
+	params, momenta []*ebb.Tensor
+	opt             ebb.SGDOptions
 }
 
 // Step changes every parameter that has a gradient. State that is missing is
@@ -114,7 +114,7 @@ func (o *SGD) Step() {
 	o.prepare(o.steps)
 	for i := range o.steps {
 		s := &o.steps[i]
-		ebb.SGD_(s.params, s.grads, s.momenta, &s.opt)
+		ebb.SGD_(s.params, nil, s.momenta, &s.opt)
 	}
 }
 
@@ -125,12 +125,11 @@ func (o *SGD) plan() {
 	for i, g := range o.groups {
 		for first := range 2 {
 			s := &o.steps[2*i+first]
-			*s = step{s.params[:0], s.grads[:0], s.momenta[:0], ebb.SGDOptions{LR: g.lr, Momentum: g.momentum, Dampening: g.dampening,
+			*s = step{s.params[:0], s.momenta[:0], ebb.SGDOptions{LR: g.lr, Momentum: g.momentum, Dampening: g.dampening,
 				WeightDecay: g.weightDecay, Nesterov: g.nesterov, Maximize: g.maximize, First: first == 1}}
 		}
 		for _, p := range g.Params {
-			grad := p.Grad()
-			if grad == nil {
+			if !p.HasGrad() {
 				continue
 			}
 			s := &o.steps[2*i]
@@ -141,7 +140,7 @@ func (o *SGD) plan() {
 					s = &o.steps[2*i+1]
 				}
 			}
-			s.params, s.grads = append(s.params, p), append(s.grads, grad)
+			s.params = append(s.params, p)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -46,6 +47,7 @@ type kernels[T float] struct {
 	// those that are not there.
 	wholeTiles bool
 
+	shared sync.Pool  // of *sharedRunner[T], from calls that ended
 	dot4   dotFunc[T] // four rows
 	dot1   dotFunc[T] // one row
 	square int        // transpose works on squares of this side

@@ -26,8 +26,9 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 			r.task(0, nil)
 			return
 		}
-		shared := r // moves to the heap; r does not
+		shared := kern.share(r)
 		cpu.Parallel(p.tasks, func(i int) { shared.task(i, nil) })
+		kern.shared.Put(shared)
 		return
 	}
 	// Each thread that takes part has a lane of scratch memory and works on
@@ -44,14 +45,31 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 		}
 		return
 	}
-	shared := r
-	var next atomic.Int64
+	shared := kern.share(r)
+	shared.next.Store(0)
 	cpu.Parallel(lanes, func(l int) {
 		scratch := unsafe.Add(base, skip+l*lane)
-		for i := next.Add(1) - 1; i < int64(shared.tasks); i = next.Add(1) - 1 {
+		for i := shared.next.Add(1) - 1; i < int64(shared.tasks); i = shared.next.Add(1) - 1 {
 			shared.task(int(i), scratch)
 		}
 	})
+	kern.shared.Put(shared)
+}
+
+// sharedRunner is a runner that several threads work on.
+type sharedRunner[T float] struct {
+	runner[T]
+	next atomic.Int64 // task
+}
+
+// share returns a copy of r on the heap, from those used before.
+func (k *kernels[T]) share(r runner[T]) *sharedRunner[T] {
+	s, _ := k.shared.Get().(*sharedRunner[T])
+	if s == nil {
+		s = new(sharedRunner[T])
+	}
+	s.runner = r
+	return s
 }
 
 // A runner is a plan with what is added to the product.
