@@ -53,6 +53,13 @@ func Read(r io.Reader) (*Snapshot, error) {
 		in = bufio.NewReaderSize(z, 64<<10)
 	}
 	s, err := readPlain(in)
+	if err == nil && packed {
+		// The checksum comes after the object, so the file must be read to its end.
+		_, err = io.CopyN(io.Discard, in, maxTail)
+		if err == io.EOF {
+			err = nil
+		}
+	}
 	if err != nil {
 		if packed {
 			err = gzipError(err)
@@ -64,6 +71,9 @@ func Read(r io.Reader) (*Snapshot, error) {
 	}
 	return s, nil
 }
+
+// maxTail is how much of a gzipped file after the snapshot is read, in bytes.
+const maxTail = 1 << 20
 
 func gzipError(err error) error {
 	switch {
