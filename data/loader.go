@@ -163,6 +163,7 @@ func (l *Loader[B]) Batches(ctx context.Context, mode ...ebb.Mode) iter.Seq2[B, 
 		for {
 			b, ok, err := p.next()
 			if err != nil {
+				l.set.Runtime().MarkFailed() // what the caller leaves open follows from it
 				var none B
 				yield(none, err)
 				return

@@ -105,6 +105,7 @@ func FashionMNIST(ctx context.Context, store *ebb.Store, split Split, t transfor
 func open(ctx context.Context, s *source, store *ebb.Store, split Split, t transforms.Transform, opts []Option) (d *Images, err error) {
 	defer func() {
 		if d == nil {
+			store.Runtime().MarkFailed() // what the caller leaves open follows from it
 			store.Close()
 		}
 	}()
