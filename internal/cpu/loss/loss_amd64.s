@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func greatestAVX2(n int, x *float32) float32
+// func peakAVX2(n int, x *float32) float32
 // Requires: AVX, SSE
-TEXT ·greatestAVX2(SB), NOSPLIT, $0-20
+TEXT ·peakAVX2(SB), NOSPLIT, $0-20
 	MOVQ    n+0(FP), AX
 	MOVQ    x+8(FP), CX
 	VMOVUPS constants<>+0(SB), Y0
@@ -14,58 +14,27 @@ TEXT ·greatestAVX2(SB), NOSPLIT, $0-20
 	VMOVUPS Y0, Y2
 	VMOVUPS Y0, Y3
 	VMOVUPS Y0, Y4
-	VXORPS  Y5, Y5, Y5
 	XORQ    DX, DX
 
 loop4:
-	SUBQ    $0x00000020, AX
-	JL      end4
-	VMOVUPS (CX)(DX*1), Y6
-	VCMPPS  $0x03, Y6, Y6, Y7
-	VORPS   Y7, Y5, Y5
-	VMAXPS  Y6, Y1, Y7
-	VMAXPS  Y1, Y6, Y1
-	VANDPS  Y1, Y7, Y1
-	VMOVAPS Y1, Y1
-	VMOVUPS 32(CX)(DX*1), Y6
-	VCMPPS  $0x03, Y6, Y6, Y7
-	VORPS   Y7, Y5, Y5
-	VMAXPS  Y6, Y2, Y7
-	VMAXPS  Y2, Y6, Y2
-	VANDPS  Y2, Y7, Y2
-	VMOVAPS Y2, Y2
-	VMOVUPS 64(CX)(DX*1), Y6
-	VCMPPS  $0x03, Y6, Y6, Y7
-	VORPS   Y7, Y5, Y5
-	VMAXPS  Y6, Y3, Y7
-	VMAXPS  Y3, Y6, Y3
-	VANDPS  Y3, Y7, Y3
-	VMOVAPS Y3, Y3
-	VMOVUPS 96(CX)(DX*1), Y6
-	VCMPPS  $0x03, Y6, Y6, Y7
-	VORPS   Y7, Y5, Y5
-	VMAXPS  Y6, Y4, Y7
-	VMAXPS  Y4, Y6, Y4
-	VANDPS  Y4, Y7, Y4
-	VMOVAPS Y4, Y4
-	ADDQ    $0x00000080, DX
-	JMP     loop4
+	SUBQ   $0x00000020, AX
+	JL     end4
+	VMAXPS (CX)(DX*1), Y1, Y1
+	VMAXPS 32(CX)(DX*1), Y2, Y2
+	VMAXPS 64(CX)(DX*1), Y3, Y3
+	VMAXPS 96(CX)(DX*1), Y4, Y4
+	ADDQ   $0x00000080, DX
+	JMP    loop4
 
 end4:
 	ADDQ $0x00000020, AX
 
 loop1:
-	SUBQ    $0x00000008, AX
-	JL      end1
-	VMOVUPS (CX)(DX*1), Y6
-	VCMPPS  $0x03, Y6, Y6, Y7
-	VORPS   Y7, Y5, Y5
-	VMAXPS  Y6, Y1, Y7
-	VMAXPS  Y1, Y6, Y1
-	VANDPS  Y1, Y7, Y1
-	VMOVAPS Y1, Y1
-	ADDQ    $0x00000020, DX
-	JMP     loop1
+	SUBQ   $0x00000008, AX
+	JL     end1
+	VMAXPS (CX)(DX*1), Y1, Y1
+	ADDQ   $0x00000020, DX
+	JMP    loop1
 
 end1:
 	ADDQ       $0x00000008, AX
@@ -73,51 +42,22 @@ end1:
 	SHLQ       $0x02, AX
 	LEAQ       tails<>+64(SB), BX
 	SUBQ       AX, BX
-	VMOVUPS    (BX), Y6
-	VMASKMOVPS (CX)(DX*1), Y6, Y7
-	VBLENDVPS  Y6, Y7, Y0, Y0
-	VCMPPS     $0x03, Y0, Y0, Y6
-	VORPS      Y6, Y5, Y5
-	VMAXPS     Y0, Y1, Y6
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     Y0, Y6, Y0
-	VMOVAPS    Y0, Y1
+	VMOVUPS    (BX), Y5
+	VMASKMOVPS (CX)(DX*1), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y0
+	VMAXPS     Y0, Y1, Y1
 
 done:
-	VMAXPS     Y3, Y1, Y0
-	VMAXPS     Y1, Y3, Y1
-	VANDPS     Y1, Y0, Y0
-	VMOVAPS    Y0, Y1
-	VMAXPS     Y4, Y2, Y0
-	VMAXPS     Y2, Y4, Y2
-	VANDPS     Y2, Y0, Y0
-	VMOVAPS    Y0, Y2
-	VMAXPS     Y2, Y1, Y0
-	VMAXPS     Y1, Y2, Y1
-	VANDPS     Y1, Y0, Y0
-	VMOVAPS    Y0, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPS     Y0, Y1, Y2
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     Y0, Y2, Y0
-	VMOVAPS    Y0, Y1
-	VPERMILPS  $0x0e, Y1, Y0
-	VMAXPS     Y0, Y1, Y2
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     Y0, Y2, Y0
-	VMOVAPS    Y0, Y1
-	VPERMILPS  $0x01, Y1, Y0
-	VMAXPS     Y0, Y1, Y2
-	VMAXPS     Y1, Y0, Y0
-	VANDPS     Y0, Y2, Y0
-	VMOVAPS    Y0, Y1
-	VMOVMSKPS  Y5, AX
-	TESTL      AX, AX
-	JZ         ordered
-	VPCMPEQD   X1, X1, X1
-
-ordered:
-	MOVSS X1, ret+16(FP)
+	VMAXPS       Y2, Y1, Y1
+	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x0e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	MOVSS        X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
@@ -616,9 +556,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func greatestAVX512(n int, x *float32) float32
-// Requires: AVX, AVX512DQ, AVX512F, SSE
-TEXT ·greatestAVX512(SB), NOSPLIT, $0-20
+// func peakAVX512(n int, x *float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·peakAVX512(SB), NOSPLIT, $0-20
 	MOVQ         n+0(FP), CX
 	MOVQ         x+8(FP), AX
 	VBROADCASTSS constants<>+0(SB), Z0
@@ -627,58 +567,27 @@ TEXT ·greatestAVX512(SB), NOSPLIT, $0-20
 	VMOVUPS      Z0, Z3
 	VMOVUPS      Z0, Z4
 	VMOVUPS      Z0, Z5
-	KXORW        K2, K2, K2
 	XORQ         DX, DX
 
 loop4:
-	SUBQ    $0x00000040, CX
-	JL      end4
-	VMOVUPS (AX)(DX*1), Z6
-	VCMPPS  $0x03, Z6, Z6, K1
-	KORW    K1, K2, K2
-	VMAXPS  Z6, Z2, Z7
-	VMAXPS  Z2, Z6, Z2
-	VANDPS  Z2, Z7, Z2
-	VMOVAPS Z2, Z2
-	VMOVUPS 64(AX)(DX*1), Z6
-	VCMPPS  $0x03, Z6, Z6, K1
-	KORW    K1, K2, K2
-	VMAXPS  Z6, Z3, Z7
-	VMAXPS  Z3, Z6, Z3
-	VANDPS  Z3, Z7, Z3
-	VMOVAPS Z3, Z3
-	VMOVUPS 128(AX)(DX*1), Z6
-	VCMPPS  $0x03, Z6, Z6, K1
-	KORW    K1, K2, K2
-	VMAXPS  Z6, Z4, Z7
-	VMAXPS  Z4, Z6, Z4
-	VANDPS  Z4, Z7, Z4
-	VMOVAPS Z4, Z4
-	VMOVUPS 192(AX)(DX*1), Z6
-	VCMPPS  $0x03, Z6, Z6, K1
-	KORW    K1, K2, K2
-	VMAXPS  Z6, Z5, Z7
-	VMAXPS  Z5, Z6, Z5
-	VANDPS  Z5, Z7, Z5
-	VMOVAPS Z5, Z5
-	ADDQ    $0x00000100, DX
-	JMP     loop4
+	SUBQ   $0x00000040, CX
+	JL     end4
+	VMAXPS (AX)(DX*1), Z2, Z2
+	VMAXPS 64(AX)(DX*1), Z3, Z3
+	VMAXPS 128(AX)(DX*1), Z4, Z4
+	VMAXPS 192(AX)(DX*1), Z5, Z5
+	ADDQ   $0x00000100, DX
+	JMP    loop4
 
 end4:
 	ADDQ $0x00000040, CX
 
 loop1:
-	SUBQ    $0x00000010, CX
-	JL      end1
-	VMOVUPS (AX)(DX*1), Z6
-	VCMPPS  $0x03, Z6, Z6, K1
-	KORW    K1, K2, K2
-	VMAXPS  Z6, Z2, Z7
-	VMAXPS  Z2, Z6, Z2
-	VANDPS  Z2, Z7, Z2
-	VMOVAPS Z2, Z2
-	ADDQ    $0x00000040, DX
-	JMP     loop1
+	SUBQ   $0x00000010, CX
+	JL     end1
+	VMAXPS (AX)(DX*1), Z2, Z2
+	ADDQ   $0x00000040, DX
+	JMP    loop1
 
 end1:
 	ADDQ      $0x00000010, CX
@@ -689,53 +598,21 @@ end1:
 	KMOVW     BX, K1
 	VMOVUPS.Z (AX)(DX*1), K1, Z6
 	VBLENDMPS Z6, Z0, K1, Z1
-	VCMPPS    $0x03, Z1, Z1, K1
-	KORW      K1, K2, K2
-	VMAXPS    Z1, Z2, Z0
-	VMAXPS    Z2, Z1, Z1
-	VANDPS    Z1, Z0, Z0
-	VMOVAPS   Z0, Z2
+	VMAXPS    Z1, Z2, Z2
 
 done:
-	VMAXPS     Z4, Z2, Z0
-	VMAXPS     Z2, Z4, Z1
-	VANDPS     Z1, Z0, Z0
-	VMOVAPS    Z0, Z2
-	VMAXPS     Z5, Z3, Z0
-	VMAXPS     Z3, Z5, Z1
-	VANDPS     Z1, Z0, Z0
-	VMOVAPS    Z0, Z3
-	VMAXPS     Z3, Z2, Z0
-	VMAXPS     Z2, Z3, Z1
-	VANDPS     Z1, Z0, Z0
-	VMOVAPS    Z0, Z2
-	VSHUFF64X2 $0x0e, Z2, Z2, Z0
-	VMAXPS     Z0, Z2, Z1
-	VMAXPS     Z2, Z0, Z0
-	VANDPS     Z0, Z1, Z0
-	VMOVAPS    Z0, Z2
-	VSHUFF64X2 $0x01, Z2, Z2, Z0
-	VMAXPS     Z0, Z2, Z1
-	VMAXPS     Z2, Z0, Z0
-	VANDPS     Z0, Z1, Z0
-	VMOVAPS    Z0, Z2
-	VPERMILPS  $0x0e, Z2, Z0
-	VMAXPS     Z0, Z2, Z1
-	VMAXPS     Z2, Z0, Z0
-	VANDPS     Z0, Z1, Z0
-	VMOVAPS    Z0, Z2
-	VPERMILPS  $0x01, Z2, Z0
-	VMAXPS     Z0, Z2, Z1
-	VMAXPS     Z2, Z0, Z0
-	VANDPS     Z0, Z1, Z0
-	VMOVAPS    Z0, Z2
-	KMOVW      K2, AX
-	TESTL      AX, AX
-	JZ         ordered
-	VPCMPEQD   X2, X2, X2
-
-ordered:
-	MOVSS X2, ret+16(FP)
+	VMAXPS        Z3, Z2, Z2
+	VMAXPS        Z5, Z4, Z4
+	VMAXPS        Z4, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VMAXPS        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VMAXPS        X2, X0, X0
+	VPERMILPS     $0x0e, X0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0x01, X0, X1
+	VMAXPS        X1, X0, X0
+	MOVSS         X0, ret+16(FP)
 	VZEROUPPER
 	RET
 

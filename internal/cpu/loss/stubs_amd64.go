@@ -4,7 +4,7 @@
 
 package loss
 
-// greatestAVX2 is the largest element, NaN if there is one; n is at least 1:
+// peakAVX2 is the largest element, either zero for zeros and anything if one is NaN; n is at least 1:
 //
 //	m = x[0]
 //	for i := range n {
@@ -12,7 +12,7 @@ package loss
 //	}
 //
 //go:noescape
-func greatestAVX2(n int, x *float32) float32
+func peakAVX2(n int, x *float32) float32
 
 // sumExpAVX2 is for x <= shift:
 //
@@ -51,7 +51,7 @@ func squaredDistanceAVX2(n int, x *float32, y *float32) float64
 //go:noescape
 func distanceGradientAVX2(n int, d *float32, x *float32, y *float32, norm float32, scale float32)
 
-// greatestAVX512 is the largest element, NaN if there is one; n is at least 1:
+// peakAVX512 is the largest element, either zero for zeros and anything if one is NaN; n is at least 1:
 //
 //	m = x[0]
 //	for i := range n {
@@ -59,7 +59,7 @@ func distanceGradientAVX2(n int, d *float32, x *float32, y *float32, norm float3
 //	}
 //
 //go:noescape
-func greatestAVX512(n int, x *float32) float32
+func peakAVX512(n int, x *float32) float32
 
 // sumExpAVX512 is for x <= shift:
 //

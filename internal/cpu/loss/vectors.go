@@ -12,7 +12,7 @@ import (
 type vectors struct {
 	level cpu.SIMD
 
-	greatest         func(n int, x *float32) float32
+	peak             func(n int, x *float32) float32
 	sumExp           func(n int, x *float32, shift float32) float64
 	expScale         func(n int, d, x *float32, high, low, scale float32)
 	squaredDistance  func(n int, x, y *float32) float64
@@ -46,12 +46,13 @@ func float32At(a cpu.Array, offset int) *float32 { return (*float32)(unsafe.Add(
 
 func after(p *float32, n int) *float32 { return (*float32)(unsafe.Add(unsafe.Pointer(p), n*4)) }
 
-// logSumExpOf is problem.logSumExp of n elements.
+// logSumExpOf is problem.logSumExp of n elements. If one is NaN the greatest may
+// be any, but an exponential and their sum are NaN.
 func logSumExpOf(x *float32, n int) (greatest, logSum float64) {
 	markRead(unsafe.Pointer(x), n*4)
 	m := float32(math.Inf(-1))
 	for from := 0; from < n; from += longRun {
-		m = max(m, inUse.greatest(min(longRun, n-from), after(x, from)))
+		m = max(m, inUse.peak(min(longRun, n-from), after(x, from)))
 	}
 	sum := 0.0
 	for from := 0; from < n; from += longRun {

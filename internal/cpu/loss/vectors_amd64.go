@@ -9,7 +9,7 @@ import "github.com/ebb-ml/ebb/internal/cpu"
 // vectorSets returns the levels' loops, in order.
 func vectorSets() []*vectors {
 	return []*vectors{
-		{cpu.AVX2, greatestAVX2, sumExpAVX2, expScaleAVX2, squaredDistanceAVX2, distanceGradientAVX2},
-		{cpu.AVX512, greatestAVX512, sumExpAVX512, expScaleAVX512, squaredDistanceAVX512, distanceGradientAVX512},
+		{cpu.AVX2, peakAVX2, sumExpAVX2, expScaleAVX2, squaredDistanceAVX2, distanceGradientAVX2},
+		{cpu.AVX512, peakAVX512, sumExpAVX512, expScaleAVX512, squaredDistanceAVX512, distanceGradientAVX512},
 	}
 }

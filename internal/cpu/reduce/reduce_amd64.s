@@ -382,6 +382,64 @@ row8:
 end8:
 	ADDQ $0x00000020, SI
 
+columns4:
+	SUBQ    $0x00000010, SI
+	JL      end4
+	MOVQ    CX, DI
+	MOVQ    AX, R8
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	VMOVUPD 64(DX), Y2
+	VMOVUPD 96(DX), Y3
+
+row4:
+	VCVTPS2PD (DI), Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD 16(DI), Y4
+	VADDPD    Y4, Y1, Y1
+	VCVTPS2PD 32(DI), Y4
+	VADDPD    Y4, Y2, Y2
+	VCVTPS2PD 48(DI), Y4
+	VADDPD    Y4, Y3, Y3
+	ADDQ      BX, DI
+	DECQ      R8
+	JNZ       row4
+	VMOVUPD   Y0, (DX)
+	VMOVUPD   Y1, 32(DX)
+	VMOVUPD   Y2, 64(DX)
+	VMOVUPD   Y3, 96(DX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, DX
+	JMP       columns4
+
+end4:
+	ADDQ $0x00000010, SI
+
+columns2:
+	SUBQ    $0x00000008, SI
+	JL      end2
+	MOVQ    CX, DI
+	MOVQ    AX, R8
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+
+row2:
+	VCVTPS2PD (DI), Y2
+	VADDPD    Y2, Y0, Y0
+	VCVTPS2PD 16(DI), Y2
+	VADDPD    Y2, Y1, Y1
+	ADDQ      BX, DI
+	DECQ      R8
+	JNZ       row2
+	VMOVUPD   Y0, (DX)
+	VMOVUPD   Y1, 32(DX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, DX
+	JMP       columns2
+
+end2:
+	ADDQ $0x00000008, SI
+
 columns1:
 	SUBQ    $0x00000004, SI
 	JL      end1
@@ -539,6 +597,63 @@ done:
 
 ordered:
 	MOVSS X1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func peakAVX2(n int, x *float32) float32
+// Requires: AVX, SSE
+TEXT ·peakAVX2(SB), NOSPLIT, $0-20
+	MOVQ    n+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS constants<>+0(SB), Y0
+	VMOVUPS Y0, Y1
+	VMOVUPS Y0, Y2
+	VMOVUPS Y0, Y3
+	VMOVUPS Y0, Y4
+	XORQ    DX, DX
+
+loop4:
+	SUBQ   $0x00000020, AX
+	JL     end4
+	VMAXPS (CX)(DX*1), Y1, Y1
+	VMAXPS 32(CX)(DX*1), Y2, Y2
+	VMAXPS 64(CX)(DX*1), Y3, Y3
+	VMAXPS 96(CX)(DX*1), Y4, Y4
+	ADDQ   $0x00000080, DX
+	JMP    loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ   $0x00000008, AX
+	JL     end1
+	VMAXPS (CX)(DX*1), Y1, Y1
+	ADDQ   $0x00000020, DX
+	JMP    loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), BX
+	SUBQ       AX, BX
+	VMOVUPS    (BX), Y5
+	VMASKMOVPS (CX)(DX*1), Y5, Y6
+	VBLENDVPS  Y5, Y6, Y0, Y0
+	VMAXPS     Y0, Y1, Y1
+
+done:
+	VMAXPS       Y2, Y1, Y1
+	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x0e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	MOVSS        X0, ret+16(FP)
 	VZEROUPPER
 	RET
 
@@ -1819,6 +1934,64 @@ row8:
 end8:
 	ADDQ $0x00000040, CX
 
+columns4:
+	SUBQ    $0x00000020, CX
+	JL      end4
+	MOVQ    DX, DI
+	MOVQ    AX, R8
+	VMOVUPD (BX), Z0
+	VMOVUPD 64(BX), Z1
+	VMOVUPD 128(BX), Z2
+	VMOVUPD 192(BX), Z3
+
+row4:
+	VCVTPS2PD (DI), Z4
+	VADDPD    Z4, Z0, Z0
+	VCVTPS2PD 32(DI), Z4
+	VADDPD    Z4, Z1, Z1
+	VCVTPS2PD 64(DI), Z4
+	VADDPD    Z4, Z2, Z2
+	VCVTPS2PD 96(DI), Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      SI, DI
+	DECQ      R8
+	JNZ       row4
+	VMOVUPD   Z0, (BX)
+	VMOVUPD   Z1, 64(BX)
+	VMOVUPD   Z2, 128(BX)
+	VMOVUPD   Z3, 192(BX)
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000100, BX
+	JMP       columns4
+
+end4:
+	ADDQ $0x00000020, CX
+
+columns2:
+	SUBQ    $0x00000010, CX
+	JL      end2
+	MOVQ    DX, DI
+	MOVQ    AX, R8
+	VMOVUPD (BX), Z0
+	VMOVUPD 64(BX), Z1
+
+row2:
+	VCVTPS2PD (DI), Z2
+	VADDPD    Z2, Z0, Z0
+	VCVTPS2PD 32(DI), Z2
+	VADDPD    Z2, Z1, Z1
+	ADDQ      SI, DI
+	DECQ      R8
+	JNZ       row2
+	VMOVUPD   Z0, (BX)
+	VMOVUPD   Z1, 64(BX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000080, BX
+	JMP       columns2
+
+end2:
+	ADDQ $0x00000010, CX
+
 columns1:
 	SUBQ    $0x00000008, CX
 	JL      end1
@@ -1982,6 +2155,66 @@ done:
 
 ordered:
 	MOVSS X2, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func peakAVX512(n int, x *float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·peakAVX512(SB), NOSPLIT, $0-20
+	MOVQ         n+0(FP), CX
+	MOVQ         x+8(FP), AX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VMOVUPS      Z0, Z0
+	VMOVUPS      Z0, Z2
+	VMOVUPS      Z0, Z3
+	VMOVUPS      Z0, Z4
+	VMOVUPS      Z0, Z5
+	XORQ         DX, DX
+
+loop4:
+	SUBQ   $0x00000040, CX
+	JL     end4
+	VMAXPS (AX)(DX*1), Z2, Z2
+	VMAXPS 64(AX)(DX*1), Z3, Z3
+	VMAXPS 128(AX)(DX*1), Z4, Z4
+	VMAXPS 192(AX)(DX*1), Z5, Z5
+	ADDQ   $0x00000100, DX
+	JMP    loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ   $0x00000010, CX
+	JL     end1
+	VMAXPS (AX)(DX*1), Z2, Z2
+	ADDQ   $0x00000040, DX
+	JMP    loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, BX
+	SHLQ      CL, BX
+	DECQ      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX)(DX*1), K1, Z6
+	VBLENDMPS Z6, Z0, K1, Z1
+	VMAXPS    Z1, Z2, Z2
+
+done:
+	VMAXPS        Z3, Z2, Z2
+	VMAXPS        Z5, Z4, Z4
+	VMAXPS        Z4, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VMAXPS        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VMAXPS        X2, X0, X0
+	VPERMILPS     $0x0e, X0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0x01, X0, X1
+	VMAXPS        X1, X0, X0
+	MOVSS         X0, ret+16(FP)
 	VZEROUPPER
 	RET
 

@@ -113,7 +113,7 @@ func logSumExp[T float](dst, src cpu.Array, dim int) {
 		vectors := s.vectors() && n > 0
 		largest := s.max
 		if vectors {
-			largest = func() float64 { return float64(greatestOf(n, s.data)) }
+			largest = func() float64 { return float64(peakOf(n, s.data)) }
 		}
 		m := largest()
 		sum := 0.0

@@ -14,13 +14,15 @@ func (l line[T]) vectors() bool {
 	return inUse != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
 }
 
-// greatestOf is the largest element, NaN if there is one, of at least one.
-func greatestOf(n int, x unsafe.Pointer) float32 {
+// peakOf is the largest element of at least one. If one is NaN it may be any: so
+// is then the exponential of some element, and with it the sum.
+func peakOf(n int, x unsafe.Pointer) float32 {
 	markRead(x, n*4)
-	m := float32(math.Inf(-1))
-	for from := 0; from < n; from += longRun {
-		m = max(m, inUse.greatest(min(longRun, n-from), at32(x, from)))
+	if n <= longRun {
+		return inUse.peak(n, at32(x, 0))
 	}
+	m := float32(math.Inf(-1))
+	eachRun(n, func(from, n int) { m = max(m, inUse.peak(n, at32(x, from))) })
 	return m
 }
 
@@ -46,7 +48,7 @@ func softMaxLine(n int, d, x unsafe.Pointer) {
 		return
 	}
 	markWrite(d, n*4)
-	m := greatestOf(n, x)
+	m := peakOf(n, x)
 	if n <= longRun {
 		sum := inUse.expSum(n, at32(d, 0), at32(x, 0), m)
 		inUse.scale(n, at32(d, 0), float32(1/sum))
@@ -61,7 +63,7 @@ func logSoftMaxLine(n int, d, x unsafe.Pointer) {
 		return
 	}
 	markWrite(d, n*4)
-	m := greatestOf(n, x)
+	m := peakOf(n, x)
 	log := float32(math.Log(sumExpOf(n, x, m)))
 	for from := 0; from < n; from += longRun {
 		inUse.subtract(min(longRun, n-from), at32(d, from), at32(x, from), m, log)

@@ -61,6 +61,16 @@ func addRowsAVX2(n int, x *float32, stride int, cols int, sums *float64)
 //go:noescape
 func greatestAVX2(n int, x *float32) float32
 
+// peakAVX2 is the largest element, either zero for zeros and anything if one is NaN; n is at least 1:
+//
+//	m = x[0]
+//	for i := range n {
+//		m = max(m, x[i])
+//	}
+//
+//go:noescape
+func peakAVX2(n int, x *float32) float32
+
 // leastAVX2 is the least element, NaN if there is one; n is at least 1:
 //
 //	m = x[0]
@@ -193,6 +203,16 @@ func addRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)
 //
 //go:noescape
 func greatestAVX512(n int, x *float32) float32
+
+// peakAVX512 is the largest element, either zero for zeros and anything if one is NaN; n is at least 1:
+//
+//	m = x[0]
+//	for i := range n {
+//		m = max(m, x[i])
+//	}
+//
+//go:noescape
+func peakAVX512(n int, x *float32) float32
 
 // leastAVX512 is the least element, NaN if there is one; n is at least 1:
 //

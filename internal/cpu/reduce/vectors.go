@@ -16,6 +16,7 @@ type vectors struct {
 	dot             func(n int, x, y *float32) float64
 	addRows         func(n int, x *float32, stride, cols int, sums *float64)
 	greatest, least func(n int, x *float32) float32
+	peak            func(n int, x *float32) float32
 	indexOf         func(n int, x *float32, v float32) int
 
 	expSum             func(n int, d, x *float32, shift float32) float64

@@ -89,6 +89,9 @@ func TestVectorsAgainstGo(t *testing.T) {
 					t.Fatalf("%v %s of %v: %v, want %v", v.level, name, a, c[0], want)
 				}
 			}
+			if got, want := v.peak(n, p), slices.Max(a); want == want && got != want {
+				t.Fatalf("%v peak of %v: %v, want %v", v.level, a, got, want)
+			}
 			for i, e := range a {
 				first := slices.Index(a, e)
 				if got := v.indexOf(n, p, e); first >= 0 && got != first || first < 0 && got < n {

@@ -12,7 +12,8 @@ import (
 func main() {
 	ConstraintExpr("!noasm")
 	for _, l := range Levels {
-		greatest(l)
+		k := Begin(l, Float32, "peak", "(n int, x *float32) float32", PeakDoc, "x")
+		k.Peak("x")
 		sumExp(l)
 		expScale(l)
 		distance(l)
@@ -22,19 +23,6 @@ func main() {
 }
 
 func loop(what string) string { return "for i := range n {\n\t\t" + what + "\n\t}\n" }
-
-func greatest(l Level) {
-	k := Begin(l, Float32, "greatest", "(n int, x *float32) float32",
-		"is the largest element, NaN if there is one; n is at least 1:\n\n\tm = x[0]\n\t"+loop("m = max(m, x[i])"), "x")
-	x := k.NewExtreme(false, 4)
-	k.Each(4, func(at func(string, int) Mem, vectors int) {
-		for i := range vectors {
-			x.Add(i, k.Load(at("x", i)))
-		}
-	})
-	Store(x.Result(), ReturnIndex(0))
-	k.End()
-}
 
 func sumExp(l Level) {
 	k := Begin(l, Float32, "sumExp", "(n int, x *float32, shift float32) float64",

@@ -28,6 +28,8 @@ func main() {
 		sum64(l)
 		addRows(l)
 		extreme(l, "greatest", false)
+		k := Begin(l, Float32, "peak", "(n int, x *float32) float32", PeakDoc, "x")
+		k.Peak("x")
 		extreme(l, "least", true)
 		indexOf(l)
 		expSum(l, "expSum", true)
@@ -126,7 +128,7 @@ func addRows(l Level) {
 		ADDQ(U32(vectors*l.Bytes/2), k.Ptr["x"])
 		ADDQ(U32(vectors*l.Bytes), k.Ptr["sums"])
 	}
-	for _, vectors := range []int{8, 1} {
+	for _, vectors := range []int{8, 4, 2, 1} {
 		next, end := fmt.Sprintf("columns%d", vectors), fmt.Sprintf("end%d", vectors)
 		Label(next)
 		SUBQ(U32(vectors*lanes), cols)

@@ -166,3 +166,43 @@ func (x *Extreme) Result() Register {
 	Label("ordered")
 	return v.AsX()
 }
+
+// PeakDoc describes [Kernel.Peak].
+const PeakDoc = "is the largest element, either zero for zeros and anything if one is NaN; n is at least 1:\n\n" +
+	"\tm = x[0]\n\tfor i := range n {\n\t\tm = max(m, x[i])\n\t}\n"
+
+// Peak writes the function that returns the largest element of p.
+func (k *Kernel) Peak(p string) {
+	start := k.Move(k.Bits(0xff800000)) // -Inf
+	var acc []V
+	for range 4 {
+		acc = append(acc, k.Move(start))
+	}
+	k.Each(4, func(at func(string, int) Mem, vectors int) {
+		for i := range vectors {
+			if k.Tail() {
+				VMAXPS(k.OnlyTail(k.Load(at(p, i)), start), acc[i], acc[i])
+			} else {
+				VMAXPS(at(p, i), acc[i], acc[i])
+			}
+		}
+	})
+	VMAXPS(acc[1], acc[0], acc[0])
+	VMAXPS(acc[3], acc[2], acc[2])
+	VMAXPS(acc[2], acc[0], acc[0])
+	v := acc[0]
+	if k.Wide() {
+		upper := YMM()
+		VEXTRACTF64X4(U8(1), v, upper)
+		VMAXPS(upper, v.AsY(), v.AsY())
+	}
+	x, t := XMM(), XMM()
+	VEXTRACTF128(U8(1), v.AsY(), x)
+	VMAXPS(v.AsX(), x, x)
+	VPERMILPS(U8(0x0e), x, t)
+	VMAXPS(t, x, x)
+	VPERMILPS(U8(0x01), x, t)
+	VMAXPS(t, x, x)
+	Store(x, ReturnIndex(0))
+	k.End()
+}
