@@ -41,6 +41,7 @@ func (s *source) fetch(ctx context.Context, f file, o *options) (path string, er
 		return "", s.unwritable(folder, err)
 	}
 	defer l.release()
+	clean(path)
 	if present(path) { // another process was faster
 		return path, nil
 	}
@@ -103,6 +104,21 @@ func (s *source) sources(o *options) []func(context.Context, *source, *file, str
 	return from
 }
 
+// clean removes drafts of path that a process left when it was killed. The caller
+// has the lock.
+func clean(path string) {
+	folder := filepath.Dir(path)
+	entries, _ := os.ReadDir(folder) // it was just made or read
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), draft(path)) {
+			_ = os.Remove(filepath.Join(folder, e.Name()))
+		}
+	}
+}
+
+// draft is how the names begin that path has while it is written.
+func draft(path string) string { return "." + filepath.Base(path) + "-" }
+
 func present(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -134,7 +150,7 @@ func removeEmpty(folder, first string) {
 // place puts the gzipped file in at path, unpacked if the cache has it so: checked,
 // and complete or not at all.
 func place(ctx context.Context, in io.Reader, f *file, path string) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	temp, err := os.CreateTemp(filepath.Dir(path), draft(path)+"*")
 	if err != nil {
 		return &writeError{err}
 	}

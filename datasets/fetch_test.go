@@ -387,7 +387,9 @@ func TestDamagedCacheHeals(t *testing.T) {
 		s := newTiny(1, unpacked)
 		sv := s.serve(t, func(w http.ResponseWriter, r *http.Request, _ int, gz []byte) { whole(w, r, gz, "") })
 		cache := t.TempDir()
-		put(t, filepath.Join(cache, "MNIST", "raw", s.files[Test].images.cached()), []byte("damaged"))
+		name := s.files[Test].images.cached()
+		put(t, filepath.Join(cache, "MNIST", "raw", name), []byte("damaged"))
+		put(t, filepath.Join(cache, "MNIST", "raw", "."+name+"-123"), []byte("left by a killed process"))
 		s.opened(t, Test, func(d *Images, err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -399,6 +401,9 @@ func TestDamagedCacheHeals(t *testing.T) {
 				t.Errorf("live %d", live)
 			}
 		}, Cache(cache), Mirrors(sv.URL))
+		if got := files(t, cache); strings.Contains(got, "-123") {
+			t.Errorf("the cache has%s", got)
+		}
 	}
 }
 
