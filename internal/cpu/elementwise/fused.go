@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/fma"
 )
 
 // AddScaled sets dst to a + alpha*b, for every dtype (torch.add with alpha).
@@ -26,7 +27,7 @@ var addScaledKernels = [dtypes]kernel{
 func addScaledFloat[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
 	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
 	for i := range d {
-		d[i] = fma(s, b[i], a[i])
+		d[i] = fma.Of(s, b[i], a[i])
 	}
 }
 
@@ -53,7 +54,7 @@ func Addcmul(dst, a, b, c cpu.Array, v float64) {
 func addcmul[T float](n int, dp, ap, bp, cp unsafe.Pointer, v, _ uint64) {
 	d, a, b, c, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), slice[T](cp, n), fromBits[T](v)
 	for i := range d {
-		d[i] = fma(float64(s*b[i]), c[i], a[i])
+		d[i] = fma.Of(float64(s*b[i]), c[i], a[i])
 	}
 }
 
@@ -87,7 +88,7 @@ func Lerp(dst, a, b cpu.Array, w float64) {
 func lerpNear[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
 	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
 	for i := range d {
-		d[i] = fma(s, b[i]-a[i], a[i])
+		d[i] = fma.Of(s, b[i]-a[i], a[i])
 	}
 }
 
@@ -95,7 +96,7 @@ func lerpNear[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
 func lerpFar[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
 	d, a, b, s := slice[T](dp, n), slice[T](ap, n), slice[T](bp, n), float64(fromBits[T](v))
 	for i := range d {
-		d[i] = fma(s, b[i]-a[i], b[i])
+		d[i] = fma.Of(s, b[i]-a[i], b[i])
 	}
 }
 

@@ -183,37 +183,3 @@ func keepIf[T float](v T, keep uint8) T {
 	}
 	return T(math.Float64frombits(math.Float64bits(float64(v)) & -uint64(keep)))
 }
-
-// fma is x*y + z rounded once, as PyTorch's vector code and this package's
-// assembly do it. x comes widened, outside of the loop where that can be.
-func fma[T float](x float64, y, z T) T {
-	if unsafe.Sizeof(y) != 4 {
-		return T(math.FMA(x, float64(y), float64(z)))
-	}
-	product := float64(x * float64(y)) // exact, of float32
-	sum := product + float64(z)
-	// Rounded to float64 and once more: wrong only if the first rounding gave
-	// what lies in the middle between two float32, which denormals have elsewhere.
-	if math.Float64bits(sum)<<35 == 1<<63 || sum != 0 && math.Abs(sum) < 0x1p-126 {
-		return T(toOdd(product, float64(z), sum))
-	}
-	return T(sum)
-}
-
-// toOdd is x + y, of which sum is the rounded value, or, where that is not exact,
-// the neighbour of the exact value with an odd last bit: rounded to fewer bits it
-// gives what the exact value does (Boldo and Melquiond, "Emulation of a FMA and
-// correctly rounded sums", 2008).
-func toOdd(x, y, sum float64) float64 {
-	part := sum - x
-	lost := (x - (sum - part)) + (y - part)
-	bits := math.Float64bits(sum)
-	switch {
-	case lost == 0 || lost != lost || bits&1 == 1:
-	case math.Signbit(lost) == math.Signbit(sum):
-		bits++
-	default:
-		bits--
-	}
-	return math.Float64frombits(bits)
-}

@@ -4,17 +4,18 @@ import (
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/fma"
 )
 
-// kernels are the loops of one processor level over elements in one piece. n
-// is a positive multiple of lanes.
+// kernels are the loops of one processor level over elements in one piece.
 type kernels[T float] struct {
 	level cpu.SIMD
-	lanes int // elements of a vector
 
 	// The second of each pair is with weight decay.
 	sgd                [2]func(n int, param, grad *T, minusLR, decay T)
 	momentum, nesterov [2]func(n int, param, grad, buf *T, minusLR, decay, momentum, keep T)
+
+	scale func(n int, x *T, factor T)
 
 	// sumSquares adds the squares of n elements, a multiple of 16, to sums:
 	// that of element i to sums[i%16].
@@ -48,7 +49,7 @@ func kernelsOf[T float]() *kernels[T] {
 
 // goKernels are the Go versions, on which the others are modelled.
 func goKernels[T float]() *kernels[T] {
-	k := &kernels[T]{level: cpu.Generic, lanes: 1, sumSquares: goSumSquares[T]}
+	k := &kernels[T]{level: cpu.Generic, scale: goScale[T], sumSquares: goSumSquares[T]}
 	for i, decays := range []bool{false, true} {
 		k.sgd[i] = goSGD[T](decays)
 		k.momentum[i] = goMomentum[T](decays, false)
@@ -63,9 +64,9 @@ func goSGD[T float](decays bool) func(n int, param, grad *T, minusLR, decay T) {
 		for i, x := range p {
 			d := g[i]
 			if decays {
-				d = fma(decay, x, d)
+				d = fma.Of(float64(decay), x, d)
 			}
-			p[i] = fma(minusLR, d, x)
+			p[i] = fma.Of(float64(minusLR), d, x)
 		}
 	}
 }
@@ -76,15 +77,22 @@ func goMomentum[T float](decays, nesterov bool) func(n int, param, grad, buf *T,
 		for i, x := range p {
 			d := g[i]
 			if decays {
-				d = fma(decay, x, d)
+				d = fma.Of(float64(decay), x, d)
 			}
-			b := fma(keep, d, T(momentum*m[i]))
+			b := fma.Of(float64(keep), d, T(momentum*m[i]))
 			m[i] = b
 			if nesterov {
-				b = fma(momentum, b, d)
+				b = fma.Of(float64(momentum), b, d)
 			}
-			p[i] = fma(minusLR, b, x)
+			p[i] = fma.Of(float64(minusLR), b, x)
 		}
+	}
+}
+
+func goScale[T float](n int, x *T, factor T) {
+	s := unsafe.Slice(x, n)
+	for i, v := range s {
+		s[i] = v * factor
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/fma"
 )
 
 // SGDOptions are those of torch.optim.SGD. First says that the momentum
@@ -65,7 +66,7 @@ func (s *sgdStep[T]) run(p, g, m unsafe.Pointer, r run) {
 	done := 0
 	unit := r.step[0] == 1 && r.step[1] == 1 && (m == nil || r.step[2] == 1)
 	if unit && !s.opt.Maximize && (m == nil || !s.opt.First) {
-		done = r.n - r.n%s.kern.lanes
+		done = r.n
 	}
 	if done > 0 {
 		s.vectors(done, (*T)(p), (*T)(g), (*T)(m))
@@ -104,19 +105,19 @@ func (s *sgdStep[T]) element(param *T, d T, buf *T) {
 		d = -d
 	}
 	if s.opt.WeightDecay != 0 {
-		d = fma(s.decay, *param, d)
+		d = fma.Of(float64(s.decay), *param, d)
 	}
 	if buf != nil {
 		if s.opt.First {
 			*buf = d
 		} else {
-			*buf = fma(s.keep, d, T(s.momentum**buf))
+			*buf = fma.Of(float64(s.keep), d, T(s.momentum**buf))
 		}
 		if s.opt.Nesterov {
-			d = fma(s.momentum, *buf, d)
+			d = fma.Of(float64(s.momentum), *buf, d)
 		} else {
 			d = *buf
 		}
 	}
-	*param = fma(s.minusLR, d, *param)
+	*param = fma.Of(float64(s.minusLR), d, *param)
 }

@@ -8,7 +8,6 @@
 package update
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -19,17 +18,6 @@ import (
 const taskElements = 1 << 17
 
 type float interface{ float32 | float64 }
-
-// fma is x*y + z with one rounding, which is how PyTorch's vector kernels
-// compute a + alpha*b. For float32 the product is exact in float64; the sum is
-// rounded twice, and differs from a true fused operation about once in 2^29
-// times, by one unit in the last place.
-func fma[T float](x, y, z T) T {
-	if unsafe.Sizeof(x) == 4 {
-		return T(float64(x)*float64(y) + float64(z))
-	}
-	return T(math.FMA(float64(x), float64(y), float64(z)))
-}
 
 func elem[T float](p unsafe.Pointer, i int) *T {
 	var t T
@@ -155,12 +143,12 @@ func Scale(a cpu.Array, factor float64) {
 }
 
 func scale[T float](a cpu.Array, factor T) {
+	kern := kernelsOf[T]()
 	eachRun([]cpu.Array{a}, func(r run) {
 		p := unsafe.Pointer(elem[T](a.Data, r.start[0]))
 		if r.step[0] == 1 {
-			for i, v := range unsafe.Slice((*T)(p), r.n) {
-				*elem[T](p, i) = v * factor
-			}
+			markWrite((*T)(p), r.n)
+			kern.scale(r.n, (*T)(p), factor)
 			return
 		}
 		for i := range r.n {
