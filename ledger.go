@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Kind says what memory is for. Whoever allocates sets it: layers make
@@ -86,10 +87,12 @@ type Holding struct {
 	DType  DType
 	Shape  []int
 	Bytes  int64
-	Owner  string // path of the store or scope; "graph" if only a saved tensor, "lease" if only a running operation
-	Module string // module path or name given by SetName
-	Op     string // the operation that made it
-	Site   Site   // the line that made it
+	Owner  string        // path of the store or scope; "graph" if only a saved tensor, "lease" if only a running operation
+	Module string        // module path or name given by SetName
+	Op     string        // the operation that made it
+	Site   Site          // the line that made it
+	Number int64         // of the allocation in its runtime, from 1, which later ones exceed
+	Age    time.Duration // since it was made, or since the last opening of a scope or store before that
 }
 
 // String describes the holding in one line.

@@ -38,6 +38,7 @@ type owner struct {
 	noGrad     bool
 	kind       Kind // of what is made here
 	name       string
+	path       string // fullName, once it was asked for
 	module     string // path of the module whose call this scope is
 	seq        uint64 // order of opening, for the youngest of several
 	closed     bool
@@ -239,6 +240,7 @@ func (co *core) open(parent *owner, name string, store bool, at *site.Stack) *ow
 	}
 	defer co.mu.Unlock()
 	co.seq++
+	co.clock = sinceStart()
 	o := &owner{core: co, parent: parent, store: store, name: name, seq: co.seq, created: at, kind: Activation}
 	if store {
 		o.kind = Buffer
@@ -284,12 +286,15 @@ func (o *owner) closedError(op string) *Error {
 		Released: Site{o.closedAt}, core: o.core, Advice: "open a new one, or close it after its last use"}
 }
 
-// fullName returns the names from the root to o.
+// fullName returns the names from the root to o. The caller holds mu.
 func (o *owner) fullName() string {
 	if o.parent == nil {
 		return o.name
 	}
-	return o.parent.fullName() + "/" + o.name
+	if o.path == "" {
+		o.path = o.parent.fullName() + "/" + o.name
+	}
+	return o.path
 }
 
 // ownerList is a doubly linked list of siblings.

@@ -46,6 +46,11 @@ type core struct {
 	gen      *Generator
 	onLeak   func(Leak)
 	leaks    []Leak
+	made     int64     // allocations so far
+	clock    int64     // when a scope or store was last opened, or some allocations ago; see sinceStart
+	history  *recorder // nil: off
+	events   uint64    // recorded in histories that were stopped
+	watch    *watch // nil: none
 }
 
 // RuntimeOption configures a [NewRuntime].
@@ -87,12 +92,14 @@ func NewRuntime(opts ...RuntimeOption) *Runtime {
 	}
 	rt := &Runtime{co}
 	runtime.AddCleanup(rt, (*core).abandoned, co)
+	co.startWatch()
 	return rt
 }
 
 // abandoned closes a runtime whose handle became unreachable, and with it the
 // handles of all its owners.
 func (co *core) abandoned() {
+	co.endWatch()
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	for co.roots.first != nil {
@@ -115,6 +122,7 @@ var closeTimeout = 10 * time.Second
 // nothing.
 func (rt *Runtime) Close() error {
 	co, at := rt.core, site.Here(1)
+	co.endWatch() // before anything goes: what is still held then is what the history is asked about
 	co.mu.Lock()
 	if co.closed {
 		co.mu.Unlock()
@@ -246,6 +254,9 @@ func (rt *Runtime) ResetPeak() {
 		co.byKind[i].Peak = co.byKind[i].Current
 	}
 	co.alloc.ResetPeaks()
+	if co.history != nil {
+		co.history.peakFrom = co.history.next
+	}
 }
 
 // Holdings lists all live memory and what keeps it: tensors of open stores and
@@ -264,14 +275,24 @@ const (
 // holdings is Holdings. The caller holds mu.
 func (co *core) holdings() []Holding {
 	var out []Holding
+	now := sinceStart()
+	co.visitStorages(func(st *storage, owner string) {
+		out = append(out, Holding{Kind: st.kind, DType: st.dtype(), Shape: st.shape(), Bytes: st.bytes,
+			Owner: owner, Module: st.module, Op: st.op, Site: Site{st.site}, Number: st.number, Age: time.Duration(now - st.born)})
+	})
+	return out
+}
+
+// visitStorages calls f once for each storage and what keeps it. The caller
+// holds mu.
+func (co *core) visitStorages(f func(st *storage, owner string)) {
 	seen := map[*storage]bool{}
 	add := func(st *storage, owner string) {
 		if st == nil || seen[st] {
 			return
 		}
 		seen[st] = true
-		out = append(out, Holding{Kind: st.kind, DType: st.dtype(), Shape: st.shape(), Bytes: st.bytes,
-			Owner: owner, Module: st.module, Op: st.op, Site: Site{st.site}})
+		f(st, owner)
 	}
 	graph := map[*node]bool{}
 	var saved []*storage
@@ -296,7 +317,6 @@ func (co *core) holdings() []Holding {
 			add(st, leaseOwner)
 		}
 	}
-	return out
 }
 
 // collectSaved appends the storages that n and the nodes before it saved.

@@ -22,6 +22,10 @@ type storage struct {
 	op       string
 	module   string
 	layout   *layout // what it was allocated for; nil: bytes
+	number   int64   // of the allocation, from 1
+	born     int64   // when, by core.clock
+	event    uint64  // in the history: its allocation's number; 0: in none
+	label    uint32  // in the history; of meaning if event is
 }
 
 // shape returns the shape of what st was allocated for.
@@ -73,13 +77,28 @@ func (co *core) newStorage(c *call, bytes int64, kind Kind, l *layout) (*storage
 	}
 	st.bytes, st.refs, st.kind, st.version = bytes, 1, kind, 0
 	st.site, st.op, st.module, st.layout = c.site, c.op.name, c.module(), l
+	h := co.history
+	if h != nil {
+		h.at = c.site
+	}
 	blk, err := co.alloc.Alloc(int(bytes))
 	if err != nil {
+		if h != nil {
+			h.outOfMemory(co, st, c.target)
+		}
 		return nil, co.outOfMemory(st, c, err)
 	}
 	st.blk = blk
 	co.live.add(bytes)
 	co.byKind[kind].add(bytes)
+	co.made++
+	if co.made%clockEvery == 0 {
+		co.clock = sinceStart()
+	}
+	st.number, st.born, st.event = co.made, co.clock, 0
+	if h != nil {
+		h.alloc(co, st, c.target)
+	}
 	return st, nil
 }
 
@@ -97,6 +116,9 @@ func (co *core) dropStorage(st *storage) {
 	}
 	co.live.sub(st.bytes)
 	co.byKind[st.kind].sub(st.bytes)
+	if co.history != nil {
+		co.history.free(st)
+	}
 	co.alloc.Free(st.blk)
 	st.blk, st.layout, st.modified = nil, nil, nil
 	if len(co.spare) < maxSpare {
@@ -112,6 +134,9 @@ func (co *core) setKind(st *storage, k Kind) {
 	co.byKind[st.kind].sub(st.bytes)
 	co.byKind[k].add(st.bytes)
 	st.kind = k
+	if co.history != nil {
+		co.history.relabel(st, func(l *label) { l.kind = k })
+	}
 }
 
 // release ends a record's life at a site. The caller holds core.mu.
@@ -145,6 +170,9 @@ func (co *core) transfer(r *record, o *owner) {
 	r.owner.records.remove(r)
 	r.owner = o
 	o.records.push(r)
+	if co.history != nil && r.st != nil {
+		co.history.relabel(r.st, func(l *label) { l.owner = o.fullName() })
+	}
 }
 
 // recordList is a doubly linked list through records, oldest first.

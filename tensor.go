@@ -166,6 +166,9 @@ func (x *Tensor) SetName(name string) *Tensor {
 	defer x.rec.core.mu.Unlock()
 	if x.rec.st != nil {
 		x.rec.st.module = name
+		if h := x.rec.core.history; h != nil {
+			h.relabel(x.rec.st, func(l *label) { l.module = name })
+		}
 	}
 	return x
 }

@@ -103,6 +103,13 @@ func (a *Allocator) EmptyCache() (returned int64) {
 	return int64(a.plan.emptyCache())
 }
 
+// Observe sets what is called whenever a segment of size bytes at addr has been
+// mapped or unmapped; nil turns it off. It must not call the allocator.
+func (a *Allocator) Observe(f func(addr, size uint64, mapped bool)) { a.plan.observer = f }
+
+// Observed reports whether there is such a function.
+func (a *Allocator) Observed() bool { return a.plan.observer != nil }
+
 // FailNth makes the nth Alloc from now fail as if the system refused memory,
 // once; n <= 0 turns that off. It is a hook for tests.
 func (a *Allocator) FailNth(n int) { a.failIn = max(n, 0) }

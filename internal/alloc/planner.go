@@ -39,6 +39,7 @@ type planner struct {
 	segments []*segment
 	spare    *Block     // records to use again, chained by next
 	order    []*segment // kept to sort free segments without allocating
+	observer func(addr, size uint64, mapped bool)
 
 	mapped, holes        uint64 // bytes mapped, bytes in holes
 	inUse                uint64 // bytes handed out, as their holders see them
@@ -240,6 +241,9 @@ func (p *planner) mapSegment(size uint64, small bool) (*Block, error) {
 	p.mapped += size
 	p.holes += size
 	p.mappedPeak = max(p.mappedPeak, p.mapped)
+	if p.observer != nil {
+		p.observer(s.addr, size, true)
+	}
 	return b, nil
 }
 
@@ -260,6 +264,9 @@ func (p *planner) unmap(s *segment) error {
 	p.holes -= s.size
 	if s.small {
 		p.smallMapped -= s.size
+	}
+	if p.observer != nil {
+		p.observer(s.addr, s.size, false)
 	}
 	return nil
 }
