@@ -1,0 +1,61 @@
+package machine
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// The loops do what their comments say: copies copy, sums add, and nothing is
+// written beyond.
+func TestMovers(t *testing.T) {
+	const n = 3 * chunk
+	for i, m := range append(movers(), goMover) {
+		buf := make([]float32, 3*n+64)
+		off := 0
+		for uintptr(unsafe.Pointer(&buf[off]))%64 != 0 { // writes past the caches are aligned
+			off++
+		}
+		dst, guard := buf[off:off+n], buf[off+n:off+n+16]
+		a, b := make([]float32, n), make([]float32, n)
+		for j := range a {
+			a[j], b[j] = float32(j), float32(2*j)
+		}
+		m.read(unsafe.Pointer(&a[0]), 4*n)
+		m.copy(unsafe.Pointer(&dst[0]), unsafe.Pointer(&a[0]), 4*n)
+		for j := range dst {
+			if dst[j] != a[j] {
+				t.Fatalf("mover %d: copy[%d] = %v, want %v", i, j, dst[j], a[j])
+			}
+		}
+		m.add(unsafe.Pointer(&dst[0]), unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), 4*n)
+		for j := range dst {
+			if dst[j] != a[j]+b[j] {
+				t.Fatalf("mover %d: add[%d] = %v, want %v", i, j, dst[j], a[j]+b[j])
+			}
+		}
+		for j, v := range guard {
+			if v != 0 {
+				t.Fatalf("mover %d wrote %d past the end", i, j)
+			}
+		}
+	}
+}
+
+// Rates are there, and one core is not faster than memory-bound nonsense: sizes
+// below a chunk for each core have no figure.
+func TestRates(t *testing.T) {
+	x := make([]float32, 16*chunk+16)
+	for uintptr(unsafe.Pointer(&x[0]))%64 != 0 {
+		x = x[1:]
+	}
+	x = x[:16*chunk]
+	if loop, _ := fmaLoop(); (FMA(1) > 0) != (loop != nil) {
+		t.Error("FMA is to be known exactly where there is a loop for it")
+	}
+	if r := Bandwidth(x, nil, nil, 2); r <= 0 {
+		t.Errorf("bandwidth %v", r)
+	}
+	if r := Bandwidth(x[:chunk/2], nil, nil, 1); r != 0 {
+		t.Errorf("bandwidth %v of less than a chunk, want none", r)
+	}
+}
