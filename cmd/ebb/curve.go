@@ -10,6 +10,14 @@ type curve struct {
 	stride int       // 0: nothing was added
 	sum    float64   // of the steps of a point that is not full
 	n      int       // how many these are
+
+	evaluations []evaluation
+}
+
+// evaluation is the accuracy after a number of steps.
+type evaluation struct {
+	steps int
+	share float64
 }
 
 func (c *curve) add(loss float32) {
@@ -28,4 +36,16 @@ func (c *curve) add(loss float32) {
 	}
 	c.points = c.points[:most/2]
 	c.stride *= 2
+}
+
+// evaluated adds an accuracy. Of very many, every other is dropped.
+func (c *curve) evaluated(steps int, share float64) {
+	c.evaluations = append(c.evaluations, evaluation{steps, share})
+	if len(c.evaluations) < most {
+		return
+	}
+	for i := range most / 2 {
+		c.evaluations[i] = c.evaluations[2*i+1]
+	}
+	c.evaluations = c.evaluations[:most/2]
 }

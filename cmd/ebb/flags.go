@@ -67,16 +67,16 @@ var flags = []flag{
 		f.Var(&size{&s.limit}, name, "most `bytes` of memory for tensors: 64MiB, say")
 	}},
 	{"data", func(f *pflag.FlagSet, name string, s *settings) {
-		f.StringVar(&s.data, name, s.data, "`folder` of the data set")
+		f.StringVar(&s.data, name, s.data, "`folder` that has the data set's files (default: they are fetched and kept in the user's cache)")
 	}},
 	{"metrics", func(f *pflag.FlagSet, name string, s *settings) {
-		f.StringVar(&s.metrics, name, s.metrics, "`file` for the loss of each step, a line of JSON each")
+		f.StringVar(&s.metrics, name, s.metrics, "`file` for the loss of each step and the accuracy of each epoch, a line of JSON each")
 	}},
 	{"report", func(f *pflag.FlagSet, name string, s *settings) {
-		f.StringVar(&s.report, name, s.report, "`file` for what memory did, as JSON")
+		f.StringVar(&s.report, name, s.report, "`file` for what memory did: Markdown with a diagram if its name ends in .md, else JSON")
 	}},
 	{"html", func(f *pflag.FlagSet, name string, s *settings) {
-		f.StringVar(&s.html, name, s.html, "`file` for a page with the same and the loss curve")
+		f.StringVar(&s.html, name, s.html, "`file` for a page with pictures of memory over time and the loss")
 	}},
 	{"quiet", func(f *pflag.FlagSet, name string, s *settings) {
 		f.BoolVar(&s.quiet, name, s.quiet, "print nothing but errors")

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/ebb-ml/ebb"
-	"github.com/ebb-ml/ebb/data"
 	"github.com/ebb-ml/ebb/internal/cpu"
 	"github.com/ebb-ml/ebb/lifecycle"
 )
@@ -19,17 +20,19 @@ type job struct {
 	program *program
 	out     io.Writer
 
-	rt      *ebb.Runtime
-	life    *lifecycle.Life
-	metrics *metrics
-	curve   *curve
+	rt       *ebb.Runtime
+	life     *lifecycle.Life
+	metrics  *metrics
+	progress *progress
+	curve    *curve
+	recorder *recorder // nil if there is no picture to draw
 }
 
 func newJob(p *program, s settings, out io.Writer) *job {
 	if s.quiet {
 		out = io.Discard
 	}
-	return &job{settings: s, program: p, out: out}
+	return &job{settings: s, program: p, out: out, curve: new(curve)}
 }
 
 // do runs the program to its end: the proof that memory is freed, whatever went
@@ -45,9 +48,20 @@ func (j *job) do(ctx context.Context) error {
 	j.rt = ebb.NewRuntime(opts...)
 	j.rt.ManualSeed(j.seed)
 	j.life = lifecycle.Start(j.rt, j.program.name)
+	if j.html != "" {
+		j.recorder = startRecorder(j.rt)
+	}
+	if !j.quiet {
+		j.progress = newProgress(j.rt, j.out)
+	}
 
 	err := guarded(func() error { return j.program.run(ctx, j) })
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil // what a signal ended is no error
+	}
+	j.progress.end()
 	freed := j.life.Free()
+	j.recorder.stop(freed == nil)
 	err = errors.Join(err, j.metrics.close(), j.rt.Close(), j.tell())
 	return outcome(ctx, err, freed)
 }
@@ -57,9 +71,6 @@ func (j *job) do(ctx context.Context) error {
 func (j *job) prepare() error {
 	if j.threads > 0 {
 		cpu.SetNumThreads(j.threads)
-	}
-	if j.html != "" {
-		j.curve = new(curve)
 	}
 	for _, path := range []string{j.report, j.html} {
 		if err := probe(path); err != nil {
@@ -83,54 +94,36 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
+// enter enters a state of the program's life.
+func (j *job) enter(s lifecycle.State) {
+	j.life.Enter(s)
+	j.recorder.note(s.String(), true)
+}
+
+// mark notes something that was released between states.
+func (j *job) mark(name string) {
+	j.life.Mark(name)
+	j.recorder.note(name, false)
+}
+
 // tell prints the report and writes it where the flags say.
 func (j *job) tell() error {
 	r := j.life.Report()
 	fmt.Fprint(j.out, r)
 	var errs []error
 	if j.report != "" {
-		text, err := json.Marshal(r)
-		errs = append(errs, err, write(j.report, append(text, '\n')))
+		var text []byte
+		var err error
+		if strings.EqualFold(filepath.Ext(j.report), ".md") {
+			text = markdown(j.settings, r, j.curve)
+		} else {
+			text, err = json.Marshal(r)
+			text = append(text, '\n')
+		}
+		errs = append(errs, err, write(j.report, text))
 	}
 	if j.html != "" {
-		errs = append(errs, write(j.html, page(j.settings, r, j.curve)))
+		errs = append(errs, write(j.html, page(j.settings, r, j.curve, j.recorder)))
 	}
 	return errors.Join(errs...)
-}
-
-// train goes through the loader's batches, epoch by epoch: step trains on one and
-// returns its loss. A cancelled context ends it between two steps, without an
-// error.
-func (j *job) train(ctx context.Context, loader *data.Loader[data.Batch], step func(b data.Batch) *ebb.Tensor) error {
-	n := 0
-	for epoch := range j.epochs {
-		sum, first := 0.0, n
-		for b, err := range loader.Batches(ctx) {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			loss := float32(step(b).Item())
-			if err := j.metrics.step(epoch, n, loss); err != nil {
-				return err
-			}
-			if j.curve != nil {
-				j.curve.add(loss)
-			}
-			sum += float64(loss)
-			if n++; n == j.steps {
-				break
-			}
-		}
-		if n == first { // stopped before the first batch, or no data
-			return nil
-		}
-		fmt.Fprintf(j.out, "epoch %d of %d: loss %.6f\n", epoch+1, j.epochs, sum/float64(n-first))
-		if n == j.steps || ctx.Err() != nil {
-			return nil
-		}
-	}
-	return nil
 }

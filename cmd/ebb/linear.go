@@ -34,7 +34,7 @@ func runLinear(ctx context.Context, j *job) error {
 	weights := j.rt.NewStore("model")
 	defer weights.Close()
 	model := &regression{nn.NewLinear(weights, 10, 1)}
-	j.life.Enter(lifecycle.ModelCreated)
+	j.enter(lifecycle.ModelCreated)
 
 	samples := j.rt.NewStore("data")
 	defer samples.Close()
@@ -43,7 +43,7 @@ func runLinear(ctx context.Context, j *job) error {
 	set := data.NewTensorDataset(inputs, targets)
 	loader := data.NewLoader(set, data.BatchSize(j.batchSize))
 	defer loader.Close()
-	j.life.Enter(lifecycle.DataPrepared)
+	j.enter(lifecycle.DataPrepared)
 
 	opt := optim.NewSGD(nn.Parameters(model), optim.LR(j.lr), optim.Momentum(j.momentum))
 	err := j.train(ctx, loader, func(b data.Batch) *ebb.Tensor {
@@ -52,20 +52,20 @@ func runLinear(ctx context.Context, j *job) error {
 		loss.Backward()
 		opt.Step()
 		return loss
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}
-	j.life.Enter(lifecycle.ModelRun)
+	j.enter(lifecycle.ModelRun)
 
 	opt.Close()
-	j.life.Mark("optimizer released")
+	j.mark("optimizer released")
 	nn.Release(model)
-	j.life.Mark("model released")
+	j.mark("model released")
 	loader.Close()
-	j.life.Mark("loader released")
+	j.mark("loader released")
 	set.Close()
-	j.life.Mark("data set released")
-	j.life.Enter(lifecycle.VariablesCleared)
+	j.mark("data set released")
+	j.enter(lifecycle.VariablesCleared)
 	return nil
 }

@@ -39,6 +39,21 @@ func (m *metrics) step(epoch, step int, loss float32) error {
 	} else {
 		m.line = strconv.AppendFloat(m.line, x, 'g', -1, 32)
 	}
+	return m.write()
+}
+
+// accuracy writes {"epoch":0,"accuracy":0.8655}.
+func (m *metrics) accuracy(epoch int, share float64) error {
+	if m == nil {
+		return nil
+	}
+	m.line = fmt.Appendf(m.line[:0], `{"epoch":%d,"accuracy":`, epoch)
+	m.line = strconv.AppendFloat(m.line, share, 'g', -1, 64)
+	return m.write()
+}
+
+// write ends the line and writes it.
+func (m *metrics) write() error {
 	m.line = append(m.line, "}\n"...)
 	if _, err := m.w.Write(m.line); err != nil {
 		return fileError("write", m.path, err)

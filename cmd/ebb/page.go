@@ -3,113 +3,164 @@ package main
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html"
-	"math"
 
+	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/lifecycle"
 )
 
 //go:embed page.css
 var style string
 
-// page returns an HTML page, whole in itself, with the table of the report and
-// the loss curve.
-func page(s settings, r *lifecycle.Report, c *curve) []byte {
-	var b bytes.Buffer
+//go:embed page.js
+var script string
+
+// page returns an HTML page, whole in itself: it asks the network for nothing.
+// The drawings are in it as they are; a script only shows the figures under the
+// pointer, or at the arrow keys.
+func page(s settings, r *lifecycle.Report, c *curve, rec *recorder) []byte {
+	p := &pageWriter{}
 	title := html.EscapeString("ebb train " + r.Program)
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"+
+	p.printf("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"+
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"+
-		"<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>%s</h1>\n", title, style, title)
-	fmt.Fprintf(&b, "<p>seed %d, %d epochs, batches of %d, learning rate %g</p>\n", r.Seed, s.epochs, s.batchSize, s.lr)
-	verdict := "freed"
-	if !r.Freed {
-		verdict = "survived"
-	}
-	fmt.Fprintf(&b, "<p class=\"%s\">%s</p>\n", verdict, html.EscapeString(r.Verdict()))
-	if len(r.Survivors) > 0 {
-		b.WriteString("<ul>\n")
-		for _, v := range r.Survivors {
-			fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(v.String()))
-		}
-		b.WriteString("</ul>\n")
-	}
-	b.WriteString("<h2>Memory</h2>\n")
-	stateTable(&b, r)
-	b.WriteString("<h2>Loss</h2>\n")
-	lossCurve(&b, c)
-	b.WriteString("</body>\n</html>\n")
-	return b.Bytes()
+		"<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", title, style)
+	p.printf("<header>\n<h1>%s</h1>\n<p>%s</p>\n</header>\n", title, html.EscapeString(s.describe(r)))
+	p.verdict(r)
+	p.tiles(r, c)
+	p.printf("<h2>Memory over time</h2>\n")
+	p.memory(r, rec)
+	p.printf("<h2>What came and went</h2>\n")
+	p.columns(rec)
+	p.printf("<h2>Loss</h2>\n")
+	p.loss(c)
+	p.printf("<h2>Figures</h2>\n")
+	p.table(r)
+	p.printf("<div id=\"tip\" hidden=\"hidden\"></div>\n<script>\n//<![CDATA[\n%s//]]>\n</script>\n</body>\n</html>\n", script)
+	return p.Bytes()
 }
 
-// stateTable writes the states and marks as a table.
-func stateTable(b *bytes.Buffer, r *lifecycle.Report) {
-	b.WriteString("<div class=\"wide\"><table>\n")
+// describe says what was run, in a line.
+func (s *settings) describe(r *lifecycle.Report) string {
+	text := fmt.Sprintf("seed %d, %d epochs, batches of %d, learning rate %g", r.Seed, s.epochs, s.batchSize, s.lr)
+	if s.momentum > 0 {
+		text += fmt.Sprintf(", momentum %g", s.momentum)
+	}
+	if s.steps > 0 {
+		text += fmt.Sprintf(", at most %d steps", s.steps)
+	}
+	return text
+}
+
+// pageWriter writes a page.
+type pageWriter struct {
+	bytes.Buffer
+	charts int
+}
+
+func (p *pageWriter) printf(format string, args ...any) { fmt.Fprintf(p, format, args...) }
+
+func (p *pageWriter) verdict(r *lifecycle.Report) {
+	class, mark := "freed", "✓"
+	if !r.Freed {
+		class, mark = "survived", "✗"
+	}
+	p.printf("<p class=\"verdict %s\"><b>%s</b> %s</p>\n", class, mark, html.EscapeString(r.Verdict()))
+	if len(r.Survivors) > 0 {
+		p.printf("<ul class=\"survived\">\n")
+		for _, v := range r.Survivors {
+			p.printf("<li>%s</li>\n", html.EscapeString(v.String()))
+		}
+		p.printf("</ul>\n")
+	}
+}
+
+// tiles writes the figures that matter most.
+func (p *pageWriter) tiles(r *lifecycle.Report, c *curve) {
+	first, last := r.States[0].Figures, r.States[len(r.States)-1].Figures
+	if n := len(r.Marks); n > 0 && !r.Freed {
+		last = r.Marks[n-1].Figures
+	}
+	tile := func(value, name string) {
+		p.printf("<div><b>%s</b><span>%s</span></div>\n", html.EscapeString(value), html.EscapeString(name))
+	}
+	p.printf("<section class=\"tiles\">\n")
+	tile(ebb.FormatBytes(last.Live), "live at the end")
+	tile(ebb.FormatBytes(last.Mapped), "mapped at the end")
+	tile(ebb.FormatBytes(last.RSSAnon-first.RSSAnon), "RssAnon grown")
+	tile(ebb.FormatBytes(last.PeakLive), "live at the peak")
+	if n := len(c.evaluations); n > 0 {
+		tile(fmt.Sprintf("%.2f %%", 100*c.evaluations[n-1].share), "test accuracy")
+	} else if n := len(c.points); n > 0 && finite(float64(c.points[n-1])) {
+		tile(fmt.Sprintf("%.4f", c.points[n-1]), "loss at the end")
+	}
+	tile(formatMS(last.Elapsed), "in all")
+	p.printf("</section>\n")
+}
+
+// table writes the states and marks as a table.
+func (p *pageWriter) table(r *lifecycle.Report) {
+	p.printf("<div class=\"wide\"><table>\n")
 	for i, row := range r.Rows() {
 		tag := "td"
 		if i == 0 {
 			tag = "th scope=\"col\""
 		}
-		b.WriteString("<tr>")
+		p.printf("<tr>")
 		for k, cell := range row {
 			switch {
 			case k == 0 && i > 0 && cell[0] == ' ': // a mark
-				fmt.Fprintf(b, "<th scope=\"row\" class=\"mark\">%s</th>", html.EscapeString(cell))
+				p.printf("<th scope=\"row\" class=\"mark\">%s</th>", html.EscapeString(cell))
 			case k == 0 && i > 0:
-				fmt.Fprintf(b, "<th scope=\"row\">%s</th>", html.EscapeString(cell))
+				p.printf("<th scope=\"row\">%s</th>", html.EscapeString(cell))
 			default:
-				fmt.Fprintf(b, "<%s>%s</%s>", tag, html.EscapeString(cell), tag[:2])
+				p.printf("<%s>%s</%s>", tag, html.EscapeString(cell), tag[:2])
 			}
 		}
-		b.WriteString("</tr>\n")
+		p.printf("</tr>\n")
 	}
-	b.WriteString("</table></div>\n")
+	p.printf("</table></div>\n")
 }
 
-// The size of the curve in its own units, and the room for the numbers beside it.
-const (
-	width, height = 800, 300
-	left, bottom  = 70, 30
-)
+// hover is what the script shows of a chart: a head and values for each place.
+type hover struct {
+	X      []float64   `json:"x"`     // in the drawing's units, rising
+	Head   []string    `json:"head"`  // what stands there
+	Names  []string    `json:"names"` // of the values
+	Class  []string    `json:"class"` // their colours
+	Values [][]float64 `json:"values"`
+	Unit   string      `json:"unit"` // "B" for bytes, or ""
+	Top    float64     `json:"top"`
+	Bottom float64     `json:"bottom"`
+}
 
-// lossCurve writes the curve as a drawing. Points that are no numbers are gaps.
-func lossCurve(b *bytes.Buffer, c *curve) {
-	low, high := math.Inf(1), math.Inf(-1)
-	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-	for _, p := range c.points {
-		if x := float64(p); finite(x) {
-			low, high = min(low, x), max(high, x)
-		}
+// add adds a name with a colour.
+func (h *hover) add(name, class string, values []float64) {
+	h.Names, h.Class, h.Values = append(h.Names, name), append(h.Class, class), append(h.Values, values)
+}
+
+// svg begins a drawing, for which the page has hover data afterwards.
+func (p *pageWriter) svg(height int, label string) {
+	p.charts++
+	p.printf("<div class=\"wide\"><svg viewBox=\"0 0 %d %d\" role=\"img\" tabindex=\"0\" aria-label=\"%s\" data-chart=\"chart%d\">\n", fullWidth, height, html.EscapeString(label), p.charts)
+}
+
+// endSVG ends it.
+func (p *pageWriter) endSVG(h *hover) {
+	p.printf("<line class=\"cross\" y1=\"%.4g\" y2=\"%.4g\" visibility=\"hidden\"/>\n</svg></div>\n", h.Top, h.Bottom)
+	text, err := json.Marshal(h) // which escapes what HTML must not see
+	if err != nil {
+		text = []byte("null")
 	}
-	if low > high {
-		b.WriteString("<p>No loss was recorded.</p>\n")
-		return
+	p.printf("<script type=\"application/json\" id=\"chart%d\">%s</script>\n", p.charts, text)
+}
+
+// legend writes what the colours mean.
+func (p *pageWriter) legend(h *hover) {
+	p.printf("<p class=\"legend\">")
+	for i, name := range h.Names {
+		p.printf("<span><i class=\"%s\"></i>%s</span>\n", h.Class[i], html.EscapeString(name))
 	}
-	steps := (len(c.points) - 1) * c.stride
-	fmt.Fprintf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Loss over %d steps, between %.6g and %.6g\">\n", left+width+10, height+bottom+10, steps+1, low, high)
-	if low == high {
-		high++
-	}
-	y := func(x float64) float64 { return 5 + (high-x)/(high-low)*height }
-	for i := range 5 {
-		v := low + (high-low)*float64(i)/4
-		fmt.Fprintf(b, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" class=\"y\">%.4g</text>\n", left, left+width, y(v), y(v), left-8, y(v)+4, v)
-		at := left + width*i/4
-		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" class=\"x\">%d</text>\n", at, height+bottom, steps*i/4)
-	}
-	b.WriteString("<path d=\"")
-	pen := "M"
-	for i, p := range c.points {
-		if !finite(float64(p)) {
-			pen = "M"
-			continue
-		}
-		x := float64(left)
-		if len(c.points) > 1 {
-			x += float64(i) * width / float64(len(c.points)-1)
-		}
-		fmt.Fprintf(b, "%s%.1f %.1f", pen, x, y(float64(p)))
-		pen = "L"
-	}
-	b.WriteString("\"/>\n</svg>\n")
+	p.printf("</p>\n")
 }

@@ -39,14 +39,15 @@ func TestPage(t *testing.T) {
 		Marks:     []lifecycle.Mark{{Name: "x & y"}},
 		Survivors: []lifecycle.Survivor{{Kind: "activation", DType: "float32", Shape: []int{2}, Owner: "<run>"}},
 	}
+	rec := &recorder{events: []event{{name: "InitialState", state: true}, {name: "x & y"}}}
 	for name, c := range curves() {
-		text := string(page(linear.defaults, r, c))
-		for _, want := range []string{"a&lt;b", "x &amp; y", "in &lt;run&gt;", "prefers-color-scheme: dark"} {
+		text := string(page(linear.defaults, r, c, rec))
+		for _, want := range []string{"a&lt;b", "x &amp; y", "in &lt;run&gt;", "not reached", "prefers-color-scheme: dark"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q", name, want)
 			}
 		}
-		for _, not := range []string{"NaN", "Inf", "http://", "https://", "<script"} {
+		for _, not := range []string{"NaN", "Inf", "http://", "https://", "url(", "@import"} {
 			if strings.Contains(text, not) {
 				t.Errorf("%s: %q in the page", name, not)
 			}

@@ -18,7 +18,7 @@ type program struct {
 }
 
 // programs are all there are.
-var programs = []*program{linear}
+var programs = []*program{linear, mnist}
 
 func newTrain() *cobra.Command {
 	train := &cobra.Command{

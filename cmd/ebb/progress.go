@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/ebb-ml/ebb"
+	"github.com/ebb-ml/ebb/datasets"
+)
+
+// How often progress is shown: a bar is drawn anew, elsewhere a line is printed.
+const (
+	drawEvery = 100 * time.Millisecond
+	lineEvery = 2 * time.Second
+)
+
+// progress shows how far a run is: as a bar on a terminal, as a line now and then
+// elsewhere. It has no goroutine: what goes on calls it. A nil progress shows
+// nothing.
+type progress struct {
+	rt       *ebb.Runtime
+	out      io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar // nil: none is on the screen
+	now      func() time.Time
+
+	started, shown time.Time
+	total          int     // steps
+	samples        int     // since started
+	accuracy       float64 // negative: not known yet
+	file           string  // that is downloaded
+}
+
+func newProgress(rt *ebb.Runtime, out io.Writer) *progress {
+	f, ok := out.(*os.File)
+	return &progress{rt: rt, out: out, terminal: ok && term.IsTerminal(int(f.Fd())), now: time.Now, accuracy: -1}
+}
+
+// start says how many steps there will be.
+func (p *progress) start(total int) {
+	if p == nil {
+		return
+	}
+	p.clear()
+	p.total, p.samples = total, 0
+	p.started = p.now()
+	p.shown = p.started
+}
+
+// step tells of the nth step, from 1.
+func (p *progress) step(n int, loss float32, samples int) {
+	if p == nil {
+		return
+	}
+	p.samples += samples
+	if !p.due() {
+		return
+	}
+	elapsed := p.shown.Sub(p.started).Seconds()
+	s := p.rt.Stats()
+	text := fmt.Sprintf("loss %.4f", loss)
+	if p.accuracy >= 0 {
+		text += fmt.Sprintf(", accuracy %.4f", p.accuracy)
+	}
+	text += fmt.Sprintf(", %s/s, live %s, peak %s", thousands(float64(p.samples)/elapsed), ebb.FormatBytes(s.Live.Current), ebb.FormatBytes(s.Live.Peak))
+	if !p.terminal {
+		left := time.Duration(elapsed / float64(n) * float64(p.total-n) * float64(time.Second))
+		fmt.Fprintf(p.out, "step %d of %d: %s, %s left\n", n, p.total, text, left.Round(time.Second))
+		return
+	}
+	p.draw(int64(n), int64(p.total), text)
+}
+
+// evaluated tells of the accuracy so far.
+func (p *progress) evaluated(share float64) {
+	if p != nil {
+		p.accuracy = share
+	}
+}
+
+// download tells of a file on its way from elsewhere.
+func (p *progress) download(d datasets.Progress) {
+	if p == nil {
+		return
+	}
+	first := d.File != p.file
+	if first {
+		p.clear()
+		p.file, p.shown = d.File, time.Time{}
+	}
+	if !p.due() && d.Done < d.Total {
+		return
+	}
+	text := d.File
+	if d.Waiting {
+		text += ": another process downloads it"
+	} else if d.Source != "" {
+		text += " from " + d.Source
+	}
+	switch {
+	case p.terminal && d.Done < d.Total:
+		p.draw(d.Done, d.Total, text)
+	case p.terminal:
+		p.clear()
+		p.say(fmt.Sprintf("got %s, %s", text, ebb.FormatBytes(d.Total)))
+	case d.Waiting:
+		p.say(text)
+	default:
+		p.say(fmt.Sprintf("%s: %s of %s", text, ebb.FormatBytes(d.Done), ebb.FormatBytes(d.Total)))
+	}
+}
+
+// say prints a line.
+func (p *progress) say(line string) {
+	if p == nil {
+		return
+	}
+	p.clear()
+	fmt.Fprintln(p.out, line)
+}
+
+// end leaves nothing on the screen that is not true any more.
+func (p *progress) end() {
+	if p != nil {
+		p.clear()
+	}
+}
+
+// due reports whether it is time to show something again.
+func (p *progress) due() bool {
+	every := lineEvery
+	if p.terminal {
+		every = drawEvery
+	}
+	now := p.now()
+	if now.Sub(p.shown) < every {
+		return false
+	}
+	p.shown = now
+	return true
+}
+
+// draw draws the bar.
+func (p *progress) draw(done, total int64, text string) {
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionShowDescriptionAtLineEnd(),
+			progressbar.OptionThrottle(drawEvery/2), // one of the two calls below draws
+			progressbar.OptionUseANSICodes(true),
+			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
+		)
+	}
+	p.bar.Describe(text)
+	_ = p.bar.Set64(done) // its errors are the terminal's
+}
+
+// clear takes the bar off the screen.
+func (p *progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		_ = p.bar.Exit()
+		p.bar = nil
+	}
+}
+
+// thousands prints a rate: 84k, 1.2M, 730.
+func thousands(x float64) string {
+	unit := ""
+	for _, u := range []string{"k", "M", "G"} {
+		if x < 9999.5 {
+			break
+		}
+		x, unit = x/1000, u
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.0f", x), ".") + unit
+}
