@@ -198,4 +198,3 @@ func (c *call) module() string {
 	}
 	return ""
 }
-

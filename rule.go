@@ -115,4 +115,3 @@ func (b *backward) dropIn(i int) {
 		}
 	}
 }
-
