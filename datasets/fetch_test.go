@@ -53,11 +53,14 @@ func whole(w http.ResponseWriter, r *http.Request, gz []byte, etag string) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(gz))
 }
 
-// impatient makes downloads give up fast, for a test.
-func impatient(t testing.TB) {
-	stall, p := stallTime, pause
-	stallTime, pause = 300*time.Millisecond, time.Millisecond
-	t.Cleanup(func() { stallTime, pause = stall, p })
+// impatient makes downloads try again at once and, if stalls is set, give up on
+// a server that stalls after a second, and the first time.
+func impatient(t testing.TB, stalls bool) {
+	a, s, p := attempts, stallTime, pause
+	if pause = time.Millisecond; stalls {
+		attempts, stallTime = 1, time.Second
+	}
+	t.Cleanup(func() { attempts, stallTime, pause = a, s, p })
 }
 
 func TestDownload(t *testing.T) {
@@ -102,7 +105,6 @@ func TestDownload(t *testing.T) {
 // Every row is a mirror that does something, what becomes of it, and in how many
 // requests for the first file.
 func TestMirrors(t *testing.T) {
-	impatient(t)
 	s := newTiny(1, true)
 	half := func(w http.ResponseWriter, gz []byte) { // sends less than it says
 		w.Header().Set("Content-Length", fmt.Sprint(len(gz)))
@@ -194,24 +196,20 @@ func TestMirrors(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 		}},
-		{"stalls", "sends nothing any more", 3, func(w http.ResponseWriter, r *http.Request, _ int, gz []byte) {
-			if r.Header.Get("Range") == "" {
-				w.Header().Set("Content-Length", fmt.Sprint(len(gz)))
-				_, _ = w.Write(gz[:100])
-				w.(http.Flusher).Flush()
-			} else {
-				w.Header().Set("Content-Range", fmt.Sprintf("bytes 100-%d/%d", len(gz)-1, len(gz)))
-				w.WriteHeader(http.StatusPartialContent)
-				w.(http.Flusher).Flush()
-			}
+		{"stalls", "sends nothing any more", 1, func(w http.ResponseWriter, r *http.Request, _ int, gz []byte) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(gz)))
+			_, _ = w.Write(gz[:100])
+			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}},
-		{"never answers", "timeout", 3, func(_ http.ResponseWriter, r *http.Request, _ int, _ []byte) { <-r.Context().Done() }},
+		{"never answers", "timeout", 1, func(_ http.ResponseWriter, r *http.Request, _ int, _ []byte) { <-r.Context().Done() }},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if testing.Short() && (c.what == "stalls" || c.what == "never answers") {
+			stalls := c.what == "stalls" || c.what == "never answers"
+			if testing.Short() && stalls {
 				t.Skip("waits for a second")
 			}
+			impatient(t, stalls)
 			first := int32(0)
 			sv := s.serve(t, func(w http.ResponseWriter, r *http.Request, n int, gz []byte) {
 				if strings.Contains(r.URL.Path, "labels") {
@@ -251,7 +249,7 @@ func TestMirrors(t *testing.T) {
 }
 
 func TestNextMirrorHelps(t *testing.T) {
-	impatient(t)
+	impatient(t, false)
 	s := newTiny(1, true)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 )
 
 // How patient a download is.
-const attempts = 3 // with a mirror
-
 var (
+	attempts  = 3                // with a mirror
 	stallTime = 30 * time.Second // without a byte
 	pause     = 500 * time.Millisecond
 )
