@@ -75,13 +75,13 @@ func TestPrefetchIsBoundedInBytes(t *testing.T) {
 	for _, fit := range []int64{0, 1, 3} {
 		l := data.NewLoader(set, data.BatchSize(10), data.Workers(4), data.Prefetch(fit*batch+batch/2))
 		rt.ResetPeak()
-		ahead := int64(0)
+		ahead, end := int64(0), time.Now().Add(10*time.Second)
 		for _, err := range l.Batches(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 20 { // give the workers time
-				if ahead = max(ahead, live(rt)-before-batch); ahead == fit*batch {
+			for { // give the workers time
+				if ahead = max(ahead, live(rt)-before-batch); ahead >= fit*batch || time.Now().After(end) {
 					break
 				}
 				time.Sleep(100 * time.Microsecond)
