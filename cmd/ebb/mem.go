@@ -30,7 +30,7 @@ usage and 3 for bad news: a leak, an out-of-memory error, a run that does not fi
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemReport(), newMemAt(), newMemLeaks(), newMemDiff(), newMemOOM(), newMemReplay(), newMemPprof(), newMemTrim())
+	c.AddCommand(newMemReport(), newMemAt(), newMemLeaks(), newMemDiff(), newMemOOM(), newMemReplay(), newMemPprof(), newMemTrim(), newMemView())
 	return c
 }
 

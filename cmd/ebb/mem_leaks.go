@@ -154,7 +154,7 @@ func (q *memQuery) stackText(d *dump, id uint32) {
 	stack := d.snapshot.Stack(snapshot.StackID(id))
 	shown, native := 0, 0
 	for _, f := range stack {
-		if d.names.Native(f) {
+		if d.names.Level(f) < 2 {
 			native++
 			continue
 		}

@@ -287,3 +287,44 @@ func (h *History) Expandable() bool {
 	}
 	return false
 }
+
+// PeakIn returns the instant between two at which most was live, the first of
+// them where there are several.
+func (h *History) PeakIn(from, to int) int {
+	if from <= h.PeakAt && h.PeakAt <= to {
+		return h.PeakAt
+	}
+	w := h.Walk()
+	w.To(from)
+	at, most := from, w.Live
+	for w.Instant() < to {
+		if _, _, _, ok := w.Step(); !ok {
+			break
+		}
+		if w.Live > most {
+			at, most = w.Instant(), w.Live
+		}
+	}
+	return at
+}
+
+// Base returns the lowest address of the trace up to an instant, from which pages count
+// so that their numbers stay exact.
+func (h *History) Base(to int) uint64 {
+	base := uint64(1<<64 - 1)
+	for i := range h.Device.Segments {
+		base = min(base, h.Device.Segments[i].Addr)
+	}
+	for i := range h.Before {
+		base = min(base, h.Before[i].Addr)
+	}
+	for _, e := range h.Device.Trace.Range(0, to) {
+		if a := h.Snapshot.Action(e.Class); a == snapshot.Alloc || segmentDelta(a, 1) != 0 {
+			base = min(base, e.Addr)
+		}
+	}
+	if base == 1<<64-1 {
+		return 0
+	}
+	return base
+}

@@ -76,12 +76,11 @@ func (n *Names) Frame(id snapshot.FrameID) string {
 	return strings.TrimSpace(file + " " + name)
 }
 
-// Native reports whether a frame is of compiled code, of which a reader of a stack
-// wants to see little.
-func (n *Names) Native(id snapshot.FrameID) bool { return n.rank(n.s.Frame(id)) < 2 }
+// Level says how near a frame is to the user's program: 4 it is the program's own,
+// 3 an installed package's, 2 PyTorch's or Ebb's, 1 any other that has a file, 0
+// native code.
+func (n *Names) Level(id snapshot.FrameID) int { return n.rank(n.s.Frame(id)) }
 
-// rank says how much a frame is the user's: 4 the program's own, 3 an installed
-// package's, 2 PyTorch's or Ebb's, 1 any other with a file.
 func (n *Names) rank(f snapshot.Frame) int {
 	file, name := n.s.String(f.File), n.s.String(f.Name)
 	switch {
