@@ -121,7 +121,9 @@ func (p *progress) say(line string) {
 	if p == nil {
 		return
 	}
-	p.clear()
+	if p.bar != nil {
+		_ = p.bar.Clear() // it is drawn again below the line
+	}
 	fmt.Fprintln(p.out, line)
 }
 
@@ -156,10 +158,12 @@ func (p *progress) draw(done, total int64, text string) {
 			progressbar.OptionShowDescriptionAtLineEnd(),
 			progressbar.OptionThrottle(drawEvery/2), // one of the two calls below draws
 			progressbar.OptionUseANSICodes(true),
+			progressbar.OptionSetDescription(text),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
 		)
+	} else {
+		p.bar.Describe(text)
 	}
-	p.bar.Describe(text)
 	_ = p.bar.Set64(done) // its errors are the terminal's
 }
 
