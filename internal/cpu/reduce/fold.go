@@ -12,8 +12,10 @@ const (
 	// runLen is the most elements that go to a kernel at once.
 	runLen = 512
 
-	// tileLen is the most outputs that are computed side by side.
-	tileLen = 64
+	// tileLen is the most outputs that are computed side by side, and taskTile the
+	// least that are given to a task.
+	tileLen  = 256
+	taskTile = 64
 
 	// taskLen is how many elements a task has at least, some ten microseconds.
 	taskLen = 1 << 15
@@ -93,7 +95,7 @@ func (f folding[T, A]) all(reduced, kept []axis) {
 		f.part(reduced, kept)
 	case f.tiled:
 		tile := len(kept) - 1
-		f.divided(min(tasks, (kept[tile].n+tileLen-1)/tileLen), tile, reduced, kept)
+		f.divided(min(tasks, (kept[tile].n+taskTile-1)/taskTile), tile, reduced, kept)
 	case len(kept) > 0 && kept[long].n >= leastTile:
 		f.divided(min(tasks, kept[long].n), long, reduced, kept)
 	default:
@@ -106,7 +108,7 @@ func (f folding[T, A]) divided(tasks, axis int, reduced, kept []axis) {
 	n := kept[axis].n
 	unit := 1 // what is not divided
 	if f.tiled {
-		unit = tileLen
+		unit = taskTile
 	}
 	units := (n + unit - 1) / unit
 	cpu.Parallel(tasks, func(i int) {
