@@ -77,24 +77,21 @@ function bandsByModule(dev, page) {
 // bandsByBlock makes a band of each of the largest blocks in a window, oldest
 // first, and one of all others.
 function bandsByBlock(dev, page, from, to) {
-  const most = 240, heap = []; // areas of the largest so far, smallest first
+  const most = 240;
   const area = a => {
     const life = Math.min(dev.end[a], to + 1) - Math.max(dev.start[a], from);
     return life > 0 ? dev.size[a] * life : 0;
   };
-  const areas = [];
-  for (let a = 0; a < dev.blocks && dev.start[a] <= to; a++) {
-    const v = area(a);
-    if (v > 0) areas.push(v);
-  }
-  areas.sort((x, y) => y - x);
-  const least = areas.length > most ? areas[most] : 0;
+  const areas = new Float64Array(dev.blocks);
+  for (let a = 0; a < dev.blocks && dev.start[a] <= to; a++) areas[a] = area(a);
+  areas.sort();
+  const least = areas.length > most ? areas[areas.length - most - 1] : 0;
   const of = new Int32Array(dev.blocks).fill(-1);
   const list = [];
   let small = 0;
   for (let a = 0; a < dev.blocks && dev.start[a] <= to; a++) {
     const v = area(a);
-    if (v > least && list.length < most) { of[a] = list.length; list.push(a); } else if (v > 0) { of[a] = -2; small++; }
+    if (v > least) { of[a] = list.length; list.push(a); } else if (v > 0) { of[a] = -2; small++; }
   }
   for (let a = 0; a < dev.blocks; a++) if (of[a] === -2) of[a] = list.length;
   const names = list.map(a => dev.stacks.siteText(dev.stack[a]));

@@ -49,7 +49,7 @@ class Page {
     const groups = [['line', 'Line'], ['kind', 'Kind'], ['stack', 'Stack']];
     if (m.modules.length > 1) groups.push(['module', 'Module']);
     this.choice('by', groups, v => { this.by = v; });
-    $('reset').addEventListener('click', () => { this.timeline.view = null; this.changed(); });
+    $('reset').addEventListener('click', () => { this.timeline.view = null; this.changed(true); });
     $('flameReset').addEventListener('click', () => this.flame.zoom(null));
     let timer;
     $('search').addEventListener('input', () => {
@@ -93,23 +93,30 @@ class Page {
     }
   }
 
-  // changed draws all that depends on what is chosen, once a frame.
-  changed() {
+  // changed draws what depends on what was chosen, once a frame: all, or the
+  // timeline alone where that was only moved.
+  changed(moved = false) {
+    this.stale = this.stale || !moved;
     if (this.pending) return;
     this.pending = requestAnimationFrame(() => {
       this.pending = 0;
-      this.draw();
+      const all = this.stale;
+      this.stale = false;
+      if (all) this.draw(); else this.drawTimeline();
     });
   }
 
+  drawTimeline() {
+    this.legend(this.timeline.draw());
+    $('reset').hidden = !this.timeline.view;
+  }
+
   draw() {
-    const bands = this.timeline.draw();
+    this.drawTimeline();
     this.segments.draw();
     this.flame.draw();
-    this.legend(bands);
     this.cards();
     this.holders();
-    $('reset').hidden = !this.timeline.view;
     const d = this.device, when = 'at event ' + (this.instant + d.first).toLocaleString('en') + (d.clock[d.events] ? ', ' + timeText(d.clock[this.instant]) : '') + (this.instant === d.peak ? ' (the peak)' : '');
     for (const e of document.querySelectorAll('.when')) e.textContent = when;
     const s = this.segments, notes = [];
@@ -196,7 +203,7 @@ class Page {
       b.type = 'button';
       const dot = element('i', undefined, b);
       dot.style.background = colour;
-      element('span', name, b);
+      element('bdi', name, element('span', undefined, b));
       element('em', note, b);
       b.title = name;
       if (query) b.addEventListener('click', () => { $('search').value = query; this.search(query); });
@@ -253,7 +260,8 @@ class Page {
       dot.style.background = bar.style.background;
       cell.append(this.meta.kinds[kind]);
       const text = this.by === 'kind' ? s.siteText(d.stack[g.largest]) : name(g.k);
-      const where = element('td', shorten(text, 110), r);
+      const where = element('td', undefined, r, 'where');
+      element('bdi', text, where);
       where.title = text;
       element('td', d.start[g.oldest] ? (d.start[g.oldest] + d.first - 1).toLocaleString('en') : 'before', r, 'n');
       r.addEventListener('pointermove', e => this.blockTip(g.largest, e, countText(g.count, 'block') + ', the largest:'));

@@ -67,7 +67,7 @@ class Timeline {
   // The axis: events, or microseconds since the first.
   get full() {
     const d = this.page.device;
-    return this.page.axis === 'time' ? [0, Math.max(d.clock[d.events], 1)] : [0, Math.max(d.events, 1)];
+    return this.page.axis === 'time' ? [0, Math.max(d.clock[d.events], 1)] : [0, d.events + 1]; // the last instant has a width too
   }
   get range() { return this.view || this.full; }
   instantAt(v) {
@@ -105,7 +105,6 @@ class Timeline {
     let top = 1;
     for (let c = 0; c < n; c++) top = Math.max(top, d.total[instants[c]]);
     const showReserved = this.page.showsReserved;
-    if (showReserved) for (const c of [0, n - 1]) top = Math.max(top, d.reserved(instants[c]));
     if (showReserved) for (let c = 0; c < n; c++) top = Math.max(top, d.reserved(instants[c]));
     top *= 1.04;
     const bottom = p.h - margin.bottom, plotHeight = bottom - margin.top;
@@ -144,15 +143,16 @@ class Timeline {
     const edge = bands.block !== undefined;
     for (let b = 0; b < bands.n; b++) {
       const path = new Path2D();
-      let from = -1, any = false;
+      let from = -1, any = false, highest = 0;
       for (let c = 0; c <= n; c++) {
         const h = c < n ? heights[c * bands.n + b] : 0;
+        if (h > highest) highest = h;
         if (h > 0 && from < 0) from = c;
         if (h <= 0 && from >= 0) { this.shape(path, base, from, c, b); from = -1; any = true; }
       }
       if (any) {
         this.painter.fill(path, bands.colours[b]);
-        if (edge && b !== bands.merged) this.painter.stroke(path, theme('panel'), .5);
+        if (edge && b !== bands.merged && highest / this.drawn.top * this.drawn.plotHeight > 3) this.painter.stroke(path, theme('panel'), .5);
       }
       for (let c = 0; c < n; c++) base[c] += heights[c * bands.n + b];
     }
@@ -253,7 +253,7 @@ class Timeline {
     let span = Math.min(Math.max(b - a, least), f1 - f0);
     a = Math.min(Math.max(a, f0), f1 - span);
     this.view = span >= (f1 - f0) * .9999 ? null : [a, a + span];
-    this.page.changed();
+    this.page.changed(true);
   }
 
   listen(canvas, overview) {
@@ -292,7 +292,7 @@ class Timeline {
       if (hit) this.page.choose(hit.instant);
     });
     canvas.addEventListener('pointerleave', () => this.page.hideTip());
-    canvas.addEventListener('dblclick', () => { this.view = null; this.page.changed(); });
+    canvas.addEventListener('dblclick', () => { this.view = null; this.page.changed(true); });
     canvas.addEventListener('keydown', e => {
       const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -100, PageDown: 100 }[e.key];
       if (step) { e.preventDefault(); this.page.choose(this.page.instant + step); }
