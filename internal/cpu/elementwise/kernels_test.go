@@ -40,8 +40,8 @@ func twins(level cpu.SIMD) (list []twin) {
 				out = cpu.Bool
 			}
 			add(fmt.Sprint("binary ", op, t), k.binary[t][op], g.binary[t][op], out, t, t, 1)
-			add(fmt.Sprint("right ", op, t), k.right[t][op], numbered(g.binary[t][op], t, false), out, t, t, 1)
-			add(fmt.Sprint("left ", op, t), k.left[t][op], numbered(g.binary[t][op], t, true), out, t, t, 1)
+			add(fmt.Sprint("right ", op, t), k.right[t][op], withNumber(g.binary[t][op], t, false), out, t, t, 1)
+			add(fmt.Sprint("left ", op, t), k.left[t][op], withNumber(g.binary[t][op], t, true), out, t, t, 1)
 		}
 		add(fmt.Sprint("addScaled ", t), k.addScaled[t], g.addScaled[t], t, t, t, 1)
 		add(fmt.Sprint("addcmul ", t), k.addcmul[t], g.addcmul[t], t, t, t, 1)
@@ -62,8 +62,8 @@ func twins(level cpu.SIMD) (list []twin) {
 	return list
 }
 
-// numbered is binary with a number, v, as an operand.
-func numbered(k kernel, t cpu.DType, left bool) kernel {
+// withNumber is binary with a number, v, as an operand.
+func withNumber(k kernel, t cpu.DType, left bool) kernel {
 	return func(n int, d, a, _, _ unsafe.Pointer, v, _ uint64) {
 		block := make([]uint64, n+1)
 		b := unsafe.Pointer(&block[0])

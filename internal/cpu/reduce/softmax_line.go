@@ -11,7 +11,7 @@ import (
 
 // vectors reports whether the line is for the functions of this file.
 func (l line[T]) vectors() bool {
-	return inUse != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
+	return inUse != nil && inUse.expSum != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
 }
 
 // peakOf is the largest element of at least one. If one is NaN it may be any: so

@@ -7,7 +7,9 @@ import (
 )
 
 // vectors are the loops of one processor level over float32 (sum64: float64)
-// that lie side by side. The comments of the assembly say what each computes.
+// that lie side by side, nil where it has none. The comments of the assembly say
+// what each computes. With expSum there are all that softmax and its relatives
+// take.
 type vectors struct {
 	level cpu.SIMD
 
@@ -63,16 +65,21 @@ func sumOf[T number, A number]() kernel[T, A] {
 	}
 	switch k := any(&k).(type) {
 	case *kernel[float32, float64]:
-		k.run, k.long, k.many = marked(inUse.sum), longRun, many
+		k.run, k.long = marked(inUse.sum), longRun
+		if inUse.addRows != nil {
+			k.many = many
+		}
 	case *kernel[float64, float64]:
-		k.run, k.long = marked(inUse.sum64), longRun
+		if inUse.sum64 != nil {
+			k.run, k.long = marked(inUse.sum64), longRun
+		}
 	}
 	return k
 }
 
 func sumSquaresOf[T float]() kernel[T, float64] {
 	k := kernel[T, float64]{run: squareRun[T], rows: addSquareRow[T], merge: plus[float64]}
-	if k, ok := any(&k).(*kernel[float32, float64]); ok && inUse != nil {
+	if k, ok := any(&k).(*kernel[float32, float64]); ok && inUse != nil && inUse.sumSquares != nil {
 		k.run, k.long = marked(inUse.sumSquares), longRun
 	}
 	return k
@@ -80,7 +87,7 @@ func sumSquaresOf[T float]() kernel[T, float64] {
 
 func maxKernel[T number](lowest T) kernel[T, T] {
 	k := kernel[T, T]{identity: lowest, run: maxRun[T], rows: maxRow[T], merge: func(a, b T) T { return max(a, b) }}
-	if k, ok := any(&k).(*kernel[float32, float32]); ok && inUse != nil {
+	if k, ok := any(&k).(*kernel[float32, float32]); ok && inUse != nil && inUse.greatest != nil {
 		k.run, k.long = marked(inUse.greatest), longRun
 	}
 	return k
@@ -88,7 +95,7 @@ func maxKernel[T number](lowest T) kernel[T, T] {
 
 func minKernel[T number](highest T) kernel[T, T] {
 	k := kernel[T, T]{identity: highest, run: minRun[T], rows: minRow[T], merge: func(a, b T) T { return min(a, b) }}
-	if k, ok := any(&k).(*kernel[float32, float32]); ok && inUse != nil {
+	if k, ok := any(&k).(*kernel[float32, float32]); ok && inUse != nil && inUse.least != nil {
 		k.run, k.long = marked(inUse.least), longRun
 	}
 	return k

@@ -73,13 +73,19 @@ func TestVectorsAgainstGo(t *testing.T) {
 				scale.add(math.Abs(float64(a[i])))
 			}
 			for name, c := range map[string]struct {
-				got  float64
+				f    func(n int, x *float32) float64
 				want accurate
-			}{"sum": {v.sum(n, p), sum}, "sumSquares": {v.sumSquares(n, p), squares}, "dot": {v.dot(n, p, q), dot}} {
-				want := c.want.value()
-				if !arraytest.SameFloat(c.got, want) && !(math.Abs(c.got-want) <= 0x1p-48*c.want.scale) {
-					t.Fatalf("%v %s of %d: %v, want %v", v.level, name, n, c.got, want)
+			}{"sum": {v.sum, sum}, "sumSquares": {v.sumSquares, squares}, "dot": {dotWith(v, q), dot}} {
+				if c.f == nil {
+					continue
 				}
+				got, want := c.f(n, p), c.want.value()
+				if !arraytest.SameFloat(got, want) && !(math.Abs(got-want) <= 0x1p-48*c.want.scale) {
+					t.Fatalf("%v %s of %d: %v, want %v", v.level, name, n, got, want)
+				}
+			}
+			if v.expSum == nil {
+				continue
 			}
 
 			for name, c := range map[string][2]float32{
@@ -153,6 +159,14 @@ func TestVectorsAgainstGo(t *testing.T) {
 	}
 }
 
+// dotWith is v.dot, if there is one, with its second operand.
+func dotWith(v *vectors, y *float32) func(n int, x *float32) float64 {
+	if v.dot == nil {
+		return nil
+	}
+	return func(n int, x *float32) float64 { return v.dot(n, x, y) }
+}
+
 func withNaN(v []float32, otherwise float32) float32 {
 	for _, x := range v {
 		if x != x {
@@ -166,7 +180,7 @@ func withNaN(v []float32, otherwise float32) float32 {
 func TestSumsOfVectors(t *testing.T) {
 	best, _ := cpu.Level()
 	for _, v := range vectorSets() {
-		if v.level > best {
+		if v.level > best || v.addRows == nil {
 			continue
 		}
 		for cols := 1; cols <= 70; cols++ {
