@@ -25,19 +25,31 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	commands := mnistCommands(t)
+	for name, f := range map[string]func(*testscript.TestScript, bool, []string){
+		"status": scriptStatus,
+		"count":  scriptCount,
+		"losses": scriptLosses,
+		"report": scriptReport,
+	} {
+		commands[name] = f
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DATA", data+"/testdata")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits for a second at each exit
+			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
+			env.Setenv("BIN", bin) // the folder of this test's own programs
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": scriptStatus,
-			"count":  scriptCount,
-			"losses": scriptLosses,
-			"report": scriptReport,
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, errors.New("no such condition")
+			}
+			return os.Getuid() == 0, nil
 		},
+		Cmds: commands,
 	})
 }
 

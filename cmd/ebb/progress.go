@@ -64,11 +64,15 @@ func (p *progress) step(n int, loss float32, samples int) {
 	}
 	elapsed := p.shown.Sub(p.started).Seconds()
 	s := p.rt.Stats()
+	accuracy, live, peak := "accuracy", "live ", "peak "
+	if p.narrow() {
+		accuracy, live, peak = "acc", "", "of "
+	}
 	text := fmt.Sprintf("loss %.4f", loss)
 	if p.accuracy >= 0 {
-		text += fmt.Sprintf(", accuracy %.4f", p.accuracy)
+		text += fmt.Sprintf(", %s %.4f", accuracy, p.accuracy)
 	}
-	text += fmt.Sprintf(", %s/s, live %s, peak %s", thousands(float64(p.samples)/elapsed), ebb.FormatBytes(s.Live.Current), ebb.FormatBytes(s.Live.Peak))
+	text += fmt.Sprintf(", %s/s, %s%s, %s%s", thousands(float64(p.samples)/elapsed), live, ebb.FormatBytes(s.Live.Current), peak, ebb.FormatBytes(s.Live.Peak))
 	if !p.terminal {
 		left := time.Duration(elapsed / float64(n) * float64(p.total-n) * float64(time.Second))
 		fmt.Fprintf(p.out, "step %d of %d: %s, %s left\n", n, p.total, text, left.Round(time.Second))
@@ -132,6 +136,17 @@ func (p *progress) end() {
 	if p != nil {
 		p.clear()
 	}
+}
+
+// narrow reports whether a line of the terminal has no room for whole words
+// beside the bar.
+func (p *progress) narrow() bool {
+	f, ok := p.out.(*os.File)
+	if !p.terminal || !ok {
+		return false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	return err == nil && width < 110
 }
 
 // due reports whether it is time to show something again.

@@ -10,14 +10,30 @@ import (
 	"github.com/ebb-ml/ebb/internal/process"
 )
 
-// A process that runs the program again and again ends where it was after ten
-// runs: in memory, goroutines and descriptors. Each run proves its own memory
-// freed.
+// A process that runs a program again and again ends where it was after ten runs:
+// in memory, goroutines and descriptors. Each run proves its own memory freed.
 func TestRepeat(t *testing.T) {
 	runs := 1000
 	if testing.Short() {
 		runs = 60
 	}
+	s := linear.defaults
+	s.metrics = filepath.Join(t.TempDir(), "m.jsonl")
+	repeat(t, linear, s, runs)
+}
+
+// The same of the first 200 steps of mnist, with workers.
+func TestRepeatMNIST(t *testing.T) {
+	runs := 100
+	if testing.Short() || raceEnabled {
+		runs = 12
+	}
+	s := mnist.defaults
+	s.data, s.steps, s.workers = unpackedMNIST(t), 200, 2
+	repeat(t, mnist, s, runs)
+}
+
+func repeat(t *testing.T, p *program, s settings, runs int) {
 	dir := t.TempDir()
 	type state struct {
 		anon                    int64
@@ -26,12 +42,11 @@ func TestRepeat(t *testing.T) {
 	}
 	var tenth, last state
 	for i := 1; i <= runs; i++ {
-		s := linear.defaults
-		s.metrics = filepath.Join(dir, "m.jsonl")
+		s.report, s.html = "", ""
 		if i%10 == 0 { // these wait for the disk
 			s.report, s.html = filepath.Join(dir, "r.json"), filepath.Join(dir, "p.html")
 		}
-		j := newJob(linear, s, io.Discard)
+		j := newJob(p, s, io.Discard)
 		if err := j.do(context.Background()); err != nil {
 			t.Fatalf("run %d: %v", i, err)
 		}

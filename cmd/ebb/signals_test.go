@@ -26,7 +26,13 @@ type background struct {
 // start runs ebb train linear with more flags.
 func start(t *testing.T, args ...string) *background {
 	t.Helper()
-	b := &background{Cmd: exec.Command("ebb", append([]string{"train", "linear"}, args...)...)}
+	return startProgram(t, "linear", args...)
+}
+
+// startProgram runs ebb train with flags.
+func startProgram(t *testing.T, program string, args ...string) *background {
+	t.Helper()
+	b := &background{Cmd: exec.Command("ebb", append([]string{"train", program}, args...)...)}
 	b.Stdout, b.Stderr = &b.stdout, &b.stderr
 	if err := b.Start(); err != nil {
 		t.Fatal(err)
@@ -100,6 +106,81 @@ func TestSignal(t *testing.T) {
 				t.Errorf("left %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// An interrupt may come at any moment: while the data is read, between two steps,
+// during an evaluation, or while memory is freed. It ends within five seconds,
+// and memory is freed.
+func TestInterruptAtAnyMoment(t *testing.T) {
+	folder := unpackedMNIST(t)
+	moments := []time.Duration{5, 20, 40, 80, 160, 320, 640, 1000, 1300}
+	if testing.Short() {
+		moments = []time.Duration{20, 200}
+	}
+	for _, moment := range moments {
+		report := filepath.Join(t.TempDir(), "r.json")
+		b := startProgram(t, "mnist", "--data", folder, "--workers", "2", "--report", report)
+		time.Sleep(moment * time.Millisecond)
+		interrupted(t, b, report)
+	}
+}
+
+// interrupted interrupts the process and checks how it ends.
+func interrupted(t *testing.T, b *background, report string) {
+	t.Helper()
+	begin := time.Now()
+	if err := b.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	hurry := time.AfterFunc(20*time.Second, func() { _ = b.Process.Kill() })
+	defer hurry.Stop()
+	switch got := b.status(); got {
+	case 130:
+		text, err := os.ReadFile(report)
+		if err != nil || !bytes.Contains(text, []byte(`"freed":true`)) {
+			t.Errorf("report %s, %v", text, err)
+		}
+		if !strings.Contains(b.stdout.String(), "freed: live 0, mapped 0") {
+			t.Errorf("stdout: %s", &b.stdout)
+		}
+	case 0: // it had just ended
+	case -1: // before it listened to signals, or not within the time
+		if time.Since(begin) > 5*time.Second {
+			t.Error("it did not end")
+		}
+	default:
+		t.Errorf("status %d, want 130", got)
+	}
+	if b.stderr.Len() > 0 {
+		t.Errorf("stderr: %s", &b.stderr)
+	}
+}
+
+// A download from a server that stalls can be interrupted, and goes on from where
+// it was the next time.
+func TestInterruptedDownload(t *testing.T) {
+	s := serveMNIST(gzippedMNIST(t), "stall")
+	defer s.Close()
+	cache, report := t.TempDir(), filepath.Join(t.TempDir(), "r.json")
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("EBB_DATASETS_MIRROR", s.URL)
+	path := os.Getenv("PATH")
+	bin, _, _ := strings.Cut(path, ":")
+	t.Setenv("PATH", bin) // without the go command
+	b := startProgram(t, "mnist", "--report", report)
+	part := filepath.Join(cache, "ebb/MNIST/raw/train-images-idx3-ubyte.part")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(part); err == nil && info.Size() == 9912422/3 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing arrived")
+		}
+	}
+	interrupted(t, b, report)
+	if info, err := os.Stat(part); err != nil || info.Size() != 9912422/3 {
+		t.Errorf("what had arrived is gone: %v", err)
 	}
 }
 
