@@ -71,18 +71,36 @@ func (h *History) warnf(format string, args ...any) {
 	h.Warnings = append(h.Warnings, h.Device.Name()+": "+fmt.Sprintf(format, args...))
 }
 
-// scanActions finds out how the trace records frees.
+// scanActions finds out how the trace records frees. Where it has no
+// free_completed, blocks may be free from free_requested on, or the trace may be
+// too short to have any: an address used again, or the segments, tell.
 func (h *History) scanActions() {
-	completed, requested := false, false
+	requested := map[uint64]bool{}
 	for id := range h.Snapshot.NumClasses() {
 		switch h.Snapshot.Action(snapshot.ClassID(id)) {
 		case snapshot.FreeCompleted, snapshot.Free:
-			completed = true
-		case snapshot.FreeRequested:
-			requested = true
+			return
 		}
 	}
-	h.onRequest = requested && !completed
+	for _, e := range h.Device.Trace.All() {
+		switch h.Snapshot.Action(e.Class) {
+		case snapshot.FreeRequested:
+			requested[e.Addr] = true
+		case snapshot.Alloc:
+			if requested[e.Addr] {
+				h.onRequest = true
+				return
+			}
+		}
+	}
+	for i := range h.Device.Segments {
+		for j := range h.Device.Segments[i].Blocks {
+			if k := &h.Device.Segments[i].Blocks[j]; k.Active() && requested[k.Addr] {
+				return // still waited for
+			}
+		}
+	}
+	h.onRequest = len(requested) > 0
 }
 
 // frees reports whether an action ends a block's use.

@@ -23,16 +23,27 @@ func real(t testing.TB, name string) *History {
 }
 
 func TestRealFigures(t *testing.T) {
-	for _, name := range []string{"cuda_trimmed.pickle", "synthetic_inconsistent.pickle"} {
+	type figures struct {
+		reserved, live, asked  uint64
+		segments, events       int
+		tracePeak, largestHole uint64
+		beforeAsked            uint64
+	}
+	for name, want := range map[string]figures{
+		"cuda_trimmed.pickle":           {421_527_552, 0, 0, 14, 50, 402_752_512, 134_217_728, 0},
+		"synthetic_inconsistent.pickle": {262_144_000, 8_704, 466, 5, 1_040, 2_255_398_132, 0, 466},
+	} {
 		h := real(t, name)
-		n := NewNames(h.Snapshot)
-		t.Logf("%s before %d(%d) peak %d at %d tracepeak %d end %d %d reserved %d %d %d lost %d unk %d unm %d\n%v", name, h.BeforeBytes, len(h.Before), h.PeakBytes, h.PeakAt, h.TracePeak, h.EndBytes, h.EndBlocks, h.ReservedStart, h.ReservedPeak, h.ReservedEnd, h.LostFrees, h.UnknownFrees, h.Unmatched, h.Warnings)
-		t.Logf("%+v", h.Now())
-		f := h.FragmentationNow()
-		t.Logf("free %d hole %d rel %d unk %d pins %d", f.Free, f.LargestHole, f.Releasable, f.Unknown, len(f.Pins))
-		for _, x := range n.Holders(h.LiveAt(h.PeakAt))[:5] {
-			t.Logf("%+v", x)
+		now := h.Now()
+		got := figures{now.Reserved, now.Live, now.Requested, len(h.Device.Segments), h.Device.Trace.Len(), h.TracePeak, h.FragmentationNow().LargestHole, h.BeforeBytes}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-		t.Log(len(n.ByKind(h.LiveNow())))
+		if h.PeakBytes != h.TracePeak+h.BeforeBytes {
+			t.Errorf("%s: peak %d, want that of the trace and what was there before", name, h.PeakBytes)
+		}
+		if len(h.Warnings) == 0 {
+			t.Errorf("%s: no warning, though trace and segments disagree", name)
+		}
 	}
 }
