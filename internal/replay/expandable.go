@@ -73,8 +73,8 @@ func (p *PyTorch) unmapFree(l *pool) {
 		if b.used || b.unmapped {
 			continue
 		}
-		from := roundUp(b.addr, page)
-		to := (b.addr + b.size) / page * page
+		from := l.arena.addr + roundUp(b.addr-l.arena.addr, page)
+		to := l.arena.addr + (b.addr+b.size-l.arena.addr)/page*page
 		if from >= to {
 			continue
 		}
