@@ -99,6 +99,9 @@ func (c *call) fail(e *Error) {
 			e.DTypes = append(e.DTypes, x.dtype)
 		}
 	}
+	if e.Memory != nil && c.core.shortage != nil {
+		c.core.shortage(&Runtime{c.core}, e)
+	}
 	panic(e)
 }
 

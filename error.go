@@ -3,6 +3,7 @@ package ebb
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/ebb-ml/ebb/internal/site"
@@ -58,6 +59,9 @@ func (s Site) PCs() []uintptr {
 	}
 	return s.stack.PCs()
 }
+
+// Frame returns the first frame outside Ebb, which String prints.
+func (s Site) Frame() runtime.Frame { return s.stack.Site() }
 
 // Known reports whether the place was recorded.
 func (s Site) Known() bool { return s.stack != nil }
@@ -141,7 +145,7 @@ func (e *Error) Error() string {
 	if e.Advice != "" {
 		fmt.Fprintf(&b, "\n  %s", e.Advice)
 	}
-	if e.Err != nil {
+	if e.Err != nil && e.Memory == nil { // the cause of a shortage is part of its description
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	return b.String()

@@ -53,15 +53,13 @@ func (co *core) stopHistory() {
 }
 
 // Mark puts a mark into the history, if there is one: what the program began
-// then ("epoch 2"). A loop that marks each of its turns with the same text is
-// found by it.
+// then. A loop whose marks count ("step 7") is found by them.
 func (rt *Runtime) Mark(text string) {
 	at := site.Here(1)
 	rt.core.mu.Lock()
 	defer rt.core.mu.Unlock()
 	if h := rt.core.history; h != nil {
-		stack := h.stackOf(at)
-		h.add(event{action: eventMark, stack: stack, label: h.labelOf(label{module: text}, stack)})
+		h.marks[h.add(event{action: eventMark, stack: h.stackOf(at)})] = text
 	}
 }
 
@@ -132,7 +130,7 @@ type label struct {
 	dtype             DType
 	bytes             bool // it is for plain bytes, without type and shape
 	shape             []int
-	op, module, owner string // a mark's text is its module
+	op, module, owner string
 }
 
 // equal compares labels; the same text is mostly the same string.
@@ -173,13 +171,14 @@ type recorder struct {
 	labels   []label
 	labelIDs map[string]uint32
 	key      []byte
+	marks    map[uint64]string // by the number of their event
 }
 
 func newRecorder(events int, first uint64) *recorder {
 	h := &recorder{
 		began: sinceStart(), max: events, base: max(first, 1), next: max(first, 1), peakFrom: max(first, 1),
 		stacks: []*site.Stack{nil}, stackIDs: map[*site.Stack]uint32{nil: 0}, last: []uint32{0},
-		labelIDs: map[string]uint32{},
+		labelIDs: map[string]uint32{}, marks: map[uint64]string{},
 	}
 	for k := range kindNames { // so that the label of a kind is its number
 		h.labels = append(h.labels, label{kind: Kind(k), bytes: true})
@@ -208,7 +207,11 @@ func (h *recorder) add(e event) uint64 {
 	}
 	e.time = sinceStart()
 	number := h.next
-	*h.event(number) = e
+	slot := h.event(number)
+	if slot.action == eventMark && number-h.base >= uint64(h.max) {
+		delete(h.marks, number-uint64(h.max))
+	}
+	*slot = e
 	h.next++
 	return number
 }

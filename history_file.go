@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ebb-ml/ebb/internal/attach"
+	"github.com/ebb-ml/ebb/internal/wholefile"
 )
 
 // The environment turns two things on without a change to the program:
@@ -100,29 +101,9 @@ func numbered(file string, n int64) string {
 // dump writes a snapshot, whole or not at all, and tells of it on standard error,
 // since the program knows nothing of it.
 func (co *core) dump(file string) {
-	if err := co.writeSnapshotFile(file); err != nil {
+	if err := wholefile.Write(file, (&Runtime{co}).WriteSnapshot); err != nil {
 		fmt.Fprintf(os.Stderr, "ebb: %s: %v\n", historyVariable, err)
 		return
 	}
 	fmt.Fprintf(os.Stderr, "ebb: memory history written to %s\n", file)
-}
-
-func (co *core) writeSnapshotFile(file string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err = co.freeze().snapshot().Write(f); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }

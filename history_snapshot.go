@@ -26,6 +26,7 @@ type frozen struct {
 	limit    int64
 	segments []frozenSegment
 	events   []event
+	marks    map[int]string // by event
 	labels   []label
 	stacks   []*site.Stack
 	max      int
@@ -80,6 +81,11 @@ func (co *core) freeze() *frozen {
 		f.on, f.max, f.dropped = true, h.max, h.next-h.base > uint64(h.max)
 		f.peakFrom = max(h.len()-int(h.next-h.peakFrom), 0)
 		f.labels, f.stacks, f.events = h.labels[:len(h.labels):len(h.labels)], h.stacks[:len(h.stacks):len(h.stacks)], h.tail(h.len())
+		first := h.next - uint64(h.len())
+		f.marks = make(map[int]string, len(h.marks))
+		for number, text := range h.marks {
+			f.marks[int(number-first)] = text
+		}
 	}
 	return f
 }
@@ -154,7 +160,7 @@ func (f *frozen) snapshot() *snapshot.Snapshot {
 	}
 	d.MaxEntries, d.Overflowed = uint64(f.max), f.dropped
 	for i := range f.events {
-		b.event(&d.Trace, &f.events[i])
+		b.event(&d.Trace, i)
 	}
 	b.Settings = []snapshot.Setting{
 		{Key: "allocator", Value: "ebb"},
@@ -208,11 +214,16 @@ var actions = [...][]snapshot.Action{
 	eventMap:    {snapshot.SegmentAlloc},
 	eventUnmap:  {snapshot.SegmentFree},
 	eventFailed: {snapshot.OutOfMemory},
-	eventMark:   {snapshot.Annotate},
 }
 
-func (b *snapshotter) event(t *snapshot.Trace, e *event) {
+func (b *snapshotter) event(t *snapshot.Trace, i int) {
+	e := &b.f.events[i]
 	s := snapshot.Event{Addr: e.addr, Size: uint64(e.bytes), Time: timeOf(e.time).UnixMicro(), Stack: b.stack(b.f.stacks[e.stack])}
+	if e.action == eventMark {
+		s.Class = b.ClassOf(snapshot.Class{Action: snapshot.Annotate, Metadata: b.Intern(b.f.marks[i])})
+		t.Append(s)
+		return
+	}
 	for _, a := range actions[e.action] {
 		s.Class = b.class(a, e.label)
 		t.Append(s)
@@ -228,11 +239,7 @@ func (b *snapshotter) class(a snapshot.Action, id uint32) snapshot.ClassID {
 	text := &b.labels[id]
 	if l := &b.f.labels[id]; !text.done {
 		text.done = true
-		switch a {
-		case snapshot.Annotate:
-			text.metadata = b.Intern(l.module)
-		case snapshot.SegmentAlloc, snapshot.SegmentFree:
-		default:
+		if a != snapshot.SegmentAlloc && a != snapshot.SegmentFree {
 			text.category, text.metadata = b.Intern(l.kind.String()), b.Intern(l.metadata())
 		}
 	}

@@ -56,11 +56,11 @@ func train(rt *ebb.Runtime, steps int) (model *ebb.Store) {
 	model = rt.NewStore("model")
 	w := ebb.Ones(model, ebb.Shape{64, 64}, ebb.Parameter).SetRequiresGrad(true)
 	w.SetName("fc1")
-	for range steps {
+	for step := range steps {
 		s := rt.NewScope("batch")
 		x := ebb.Ones(s, ebb.Shape{32, 64}, ebb.Input)
 		x.MatMul(w.T()).ReLU().Sum().Backward()
-		rt.Mark("step")
+		rt.Mark(fmt.Sprint("step ", step))
 		s.Close()
 	}
 	return model
@@ -163,6 +163,9 @@ func TestHistoryWraps(t *testing.T) {
 	rt := newRuntime(t)
 	rt.RecordHistory(20_001) // neither of one chunk nor of whole ones
 	for i := range 30_000 {
+		if i%100 == 0 {
+			rt.Mark(fmt.Sprint("step ", i))
+		}
 		s := rt.NewScope("batch")
 		ebb.Empty(s, ebb.Shape{i%7 + 1})
 		s.Close()
@@ -177,8 +180,17 @@ func TestHistoryWraps(t *testing.T) {
 		t.Errorf("overflowed %v, at most %d", d.Overflowed, d.MaxEntries)
 	}
 	got := actions(s)
-	if got[snapshot.Alloc]+got[snapshot.FreeCompleted] != 20_001 {
+	if got[snapshot.Alloc]+got[snapshot.FreeCompleted]+got[snapshot.Annotate] != 20_001 {
 		t.Errorf("events %v", got)
+	}
+	var last string
+	for _, e := range d.Trace.All() {
+		if s.Action(e.Class) == snapshot.Annotate {
+			last = s.String(s.Class(e.Class).Metadata)
+		}
+	}
+	if last != "step 29900" {
+		t.Errorf("the last mark is %q", last)
 	}
 }
 

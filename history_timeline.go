@@ -73,7 +73,7 @@ func (rt *Runtime) Timeline(from time.Time, points int) ([]Instant, []MarkedAt) 
 			state.mapped += e.bytes
 		case eventMark:
 			if len(marks) < points {
-				marks = append(marks, MarkedAt{timeOf(e.time), h.labels[e.label].module})
+				marks = append(marks, MarkedAt{timeOf(e.time), h.marks[number-1]})
 			}
 		}
 		if state.live > spans[last].live {

@@ -122,66 +122,6 @@ func FormatBytes(n int64) string {
 	return fmt.Sprintf("%s%.2f %ciB", sign, v, "KMGTP"[unit])
 }
 
-// OutOfMemory says what could not be allocated and what holds the memory.
-type OutOfMemory struct {
-	Asked       int64 // bytes of the request
-	Rounded     int64 // bytes it takes with rounding
-	DType       DType
-	Shape       []int
-	Limit       int64 // 0: none
-	Mapped      int64
-	Live        int64
-	LargestHole int64 // largest free block in the mapped segments
-	Free        int64 // all free bytes in the mapped segments
-	Fits        int64 // the largest request that would have fit; 0 if the system, not the limit, refused
-	ByKind      map[Kind]int64
-	Holders     []Holder // the largest, by site
-}
-
-// Holder is what one line of the program holds.
-type Holder struct {
-	Kind   Kind
-	Module string
-	Site   Site
-	Bytes  int64
-	Count  int
-}
-
-// String describes the shortage in a few lines.
-func (m *OutOfMemory) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  asked %s for %s%s (%s with rounding)", FormatBytes(m.Asked), m.DType, shapeString(m.Shape), FormatBytes(m.Rounded))
-	if m.Limit > 0 {
-		fmt.Fprintf(&b, "; limit %s", FormatBytes(m.Limit))
-	}
-	fmt.Fprintf(&b, ", mapped %s, live %s", FormatBytes(m.Mapped), FormatBytes(m.Live))
-	sep := " ("
-	for _, k := range Kinds {
-		if n := m.ByKind[k]; n > 0 {
-			fmt.Fprintf(&b, "%s%s %s", sep, k, FormatBytes(n))
-			sep = ", "
-		}
-	}
-	if sep == ", " {
-		b.WriteByte(')')
-	}
-	fmt.Fprintf(&b, "\n  largest hole %s of %s free", FormatBytes(m.LargestHole), FormatBytes(m.Free))
-	if m.Free >= m.Rounded && m.LargestHole < m.Rounded {
-		b.WriteString(": fragmented, held open by the live memory below")
-	}
-	if m.Limit > 0 {
-		fmt.Fprintf(&b, "; up to %s would have fit", FormatBytes(m.Fits))
-	}
-	for _, h := range m.Holders {
-		fmt.Fprintf(&b, "\n  %s in %d x %s", FormatBytes(h.Bytes), h.Count, h.Kind)
-		if h.Module != "" {
-			fmt.Fprintf(&b, ", %s", h.Module)
-		}
-		fmt.Fprintf(&b, ", made at %s", h.Site)
-	}
-	return b.String()
-}
-
 // holders sums holdings by kind, module and site, largest first.
 func holders(hs []Holding, most int) []Holder {
 	type key struct {

@@ -50,7 +50,8 @@ type core struct {
 	clock    int64     // when a scope or store was last opened, or some allocations ago; see sinceStart
 	history  *recorder // nil: off
 	events   uint64    // recorded in histories that were stopped
-	watch    *watch // nil: none
+	watch    *watch    // nil: none
+	shortage func(rt *Runtime, e *Error)
 }
 
 // RuntimeOption configures a [NewRuntime].

@@ -1,8 +1,6 @@
 package ebb
 
 import (
-	"errors"
-
 	"github.com/ebb-ml/ebb/internal/alloc"
 	"github.com/ebb-ml/ebb/internal/site"
 )
@@ -200,36 +198,4 @@ func (l *recordList) remove(r *record) {
 		l.last = r.prev
 	}
 	r.prev, r.next = nil, nil
-}
-
-// outOfMemory describes a failed allocation. The caller holds core.mu.
-func (co *core) outOfMemory(st *storage, c *call, err error) *Error {
-	m := &OutOfMemory{Asked: st.bytes, Rounded: st.bytes, DType: st.dtype(), Shape: st.shape(), ByKind: map[Kind]int64{}}
-	s := co.alloc.Stats()
-	m.Mapped, m.Free, m.LargestHole, m.Limit, m.Live = s.Mapped, s.Free, s.LargestHole, co.limit, co.live.Current
-	var oom *alloc.OutOfMemoryError
-	if errors.As(err, &oom) {
-		m.Rounded = oom.Rounded
-	}
-	if co.limit > 0 {
-		m.Fits = max(m.LargestHole, co.limit-m.Mapped)
-	}
-	for _, k := range Kinds {
-		m.ByKind[k] = co.byKind[k].Current
-	}
-	m.Holders = holders(co.holdings(), 5)
-	e := &Error{Kind: ErrOutOfMemory, Op: c.op.name, Module: c.module(), Given: "out of memory", Site: Site{c.site}, Memory: m, Err: err, core: co}
-	for _, x := range c.in {
-		e.Shapes = append(e.Shapes, append([]int{}, x.shape...))
-		e.DTypes = append(e.DTypes, x.dtype)
-	}
-	switch {
-	case m.ByKind[Activation] > m.Live/2:
-		e.Advice = "most of it is activations: make the batch smaller, or build the model from Sequential, Chain and Call, which free what a layer handed over"
-	case co.limit > 0:
-		e.Advice = "raise the limit, or release the holders above first"
-	default:
-		e.Advice = "release the holders above first"
-	}
-	return e
 }
