@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	windows = 40                     // short runs, of which the best counts
+	windows = 100                    // short runs, of which the best counts
+	enough  = 10                     // of them, if they are not so short
 	window  = 500 * time.Microsecond // how long each is, about
 )
 
@@ -87,7 +88,7 @@ func calibrate(run func(n int)) int {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
 		run(n)
-		if time.Since(start) >= window || n > 1<<20 {
+		if time.Since(start) >= window {
 			return n
 		}
 	}
@@ -96,7 +97,11 @@ func calibrate(run func(n int)) int {
 // best returns the highest rate of windows in which each core does so much work.
 func best(cores int, work float64, run func(core int)) float64 {
 	rate := 0.0
-	for range windows {
+	begin := time.Now()
+	for i := range windows {
+		if i >= enough && time.Since(begin) > windows*window {
+			break
+		}
 		var all sync.WaitGroup
 		start := time.Now()
 		for core := 1; core < cores; core++ {

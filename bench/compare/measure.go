@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ebb-ml/ebb"
+)
+
+// work is what a row measures, on Ebb's side.
+type work interface {
+	first() []float64 // does the first steps and returns numbers PyTorch must get too
+	step()
+	close()
+}
+
+// timed is a row whose work takes steps in a process that goes on: Ebb's here,
+// PyTorch's in workers.
+type timed struct {
+	kind    string // of torch/worker.py's
+	args    args
+	threads int // 0: Ebb with all cores, PyTorch with the better number
+	make    func(rt *ebb.Runtime) (work, error)
+}
+
+// contestant is one of those that take turns.
+type contestant struct {
+	threads int
+	run     func(steps int) (cost, error)
+	results []float64
+	steps   int // of a sample
+	wall    []float64
+	cpu     []float64
+}
+
+// figure measures the row.
+func (t *timed) figure(s *session, f figure) figure {
+	f.Unit = "s"
+	rt := ebb.NewRuntime()
+	defer rt.Close()
+	rt.ManualSeed(0)
+	ours := &contestant{threads: t.threads}
+	if t.threads == 0 {
+		ours.threads = cores()
+	}
+	ebb.SetNumThreads(ours.threads)
+	defer ebb.SetNumThreads(cores())
+	err := guard(func() error {
+		w, err := t.make(rt)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		ours.results = w.first()
+		ours.run = func(steps int) (cost, error) { return runSteps(w, steps) }
+		all := []*contestant{ours}
+		theirs, err := t.opponents(s)
+		if err != nil {
+			f.NoTorch = err.Error()
+		}
+		all = append(all, theirs...)
+		if err := alternate(s, all); err != nil {
+			return err
+		}
+		f.decide(all)
+		return nil
+	})
+	if err != nil {
+		f.Failed = err.Error()
+	}
+	for _, w := range s.workers {
+		_ = w.drop()
+	}
+	return f
+}
+
+// opponents are PyTorch's workers with the row's work made.
+func (t *timed) opponents(s *session) ([]*contestant, error) {
+	counts := s.threadCounts()
+	if t.threads != 0 {
+		counts = []int{t.threads}
+	}
+	var all []*contestant
+	for _, n := range counts {
+		w, err := s.worker(n)
+		if err != nil {
+			return nil, err
+		}
+		results, err := w.make(t.kind, t.args)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &contestant{threads: n, run: w.run, results: results})
+	}
+	return all, nil
+}
+
+// guard calls f and turns an operation's panic into an error.
+func guard(f func() error) (err error) {
+	defer ebb.Catch(&err)
+	return f()
+}
+
+func runSteps(w work, steps int) (c cost, err error) {
+	defer ebb.Catch(&err)
+	cpu, wall := cpuSeconds(), time.Now()
+	for range steps {
+		w.step()
+	}
+	return cost{time.Since(wall).Seconds(), cpuSeconds() - cpu}, nil
+}
+
+// alternate takes samples of all in turns, beginning with another one each round.
+func alternate(s *session, all []*contestant) error {
+	round := 0.0
+	for _, c := range all {
+		took, err := c.calibrate(s.sample())
+		if err != nil {
+			return err
+		}
+		round += took
+	}
+	for i := range s.rounds(time.Duration(round * 1e9)) {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		for j := range all {
+			c := all[(i+j)%len(all)]
+			took, err := c.run(c.steps)
+			if err != nil {
+				return err
+			}
+			c.wall = append(c.wall, took.wall/float64(c.steps))
+			c.cpu = append(c.cpu, took.cpu/float64(c.steps))
+		}
+	}
+	return nil
+}
+
+// calibrate sets how many steps a sample takes and returns how many seconds it is.
+func (c *contestant) calibrate(sample time.Duration) (float64, error) {
+	for c.steps = 1; ; {
+		took, err := c.run(c.steps)
+		if err != nil {
+			return 0, err
+		}
+		if took.wall >= sample.Seconds()/2 {
+			return took.wall, nil
+		}
+		c.steps = max(2*c.steps, min(10*c.steps, int(float64(c.steps)*sample.Seconds()/(took.wall+1e-9))))
+	}
+}
+
+// decide fills in the figure: Ebb is the first of all, of the others the fastest
+// counts.
+func (f *figure) decide(all []*contestant) {
+	sides := make([]side, len(all))
+	best := 0
+	for i, c := range all {
+		sides[i] = summarize(c.wall)
+		_, sides[i].CPU, _ = quartiles(c.cpu)
+		sides[i].Threads = c.threads
+		sides[i].Results = c.results
+		if i > 0 && (best == 0 || sides[i].Median < sides[best].Median) {
+			best = i
+		}
+	}
+	f.Ebb = &sides[0]
+	if best == 0 {
+		return
+	}
+	f.Torch = &sides[best]
+	for i := 1; i < len(all); i++ {
+		if i != best {
+			f.Others = append(f.Others, sides[i])
+		}
+	}
+	f.RatioLow, f.Ratio, f.RatioHigh = quartiles(ratios(all[0].wall, all[best].wall))
+	if r := ratios(all[0].cpu, all[best].cpu); len(r) > 0 {
+		_, f.CPURatio, _ = quartiles(r)
+	}
+}
+
+// seconds prints a time with a unit that suits it.
+func seconds(x float64) string {
+	switch {
+	case x >= 1:
+		return fmt.Sprintf("%.3g s", x)
+	case x >= 1e-3:
+		return fmt.Sprintf("%.3g ms", x*1e3)
+	}
+	return fmt.Sprintf("%.3g us", x*1e6)
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ebb-ml/ebb"
+)
+
+// report is all that a run found.
+type report struct {
+	Time    time.Time `json:"time"`
+	System  string    `json:"system"`
+	Cores   int       `json:"cores"`
+	Level   string    `json:"level"` // of Ebb's kernels
+	Torch   string    `json:"pytorch,omitempty"`
+	NoTorch string    `json:"no_pytorch,omitempty"`
+	Load    []string  `json:"load"` // of the system at the beginning and at the end; empty: not told
+
+	FMA     []float64    `json:"fma_flops"`           // of one core, of all
+	Traffic []bandwidths `json:"bandwidthsbandwidth"` // of arrays of 1e7 elements
+	Figures []figure     `json:"figures"`
+	Means   []mean       `json:"means"`
+	Others  []string     `json:"others,omitempty"` // other findings
+}
+
+// bandwidths is what memory can do.
+type bandwidths struct {
+	What     string  `json:"what"`
+	OneCore  float64 `json:"one_core"`
+	AllCores float64 `json:"all_cores"` // bytes a second
+}
+
+// mean is the geometric mean of a group's ratios.
+type mean struct {
+	Group string  `json:"group"`
+	Ratio float64 `json:"ratio"`
+	CPU   float64 `json:"cpu_ratio"`
+	Goal  float64 `json:"goal"`
+	Worst string  `json:"worst"` // the row of the highest ratio
+	Rows  int     `json:"rows"`
+}
+
+// describe measures the machine.
+func (r *report) describe(s *session) {
+	r.Time = time.Now().UTC().Truncate(time.Second)
+	r.System = runtime.GOOS + "/" + runtime.GOARCH
+	r.Cores = cores()
+	r.Level, _ = ebb.CPULevel()
+	r.Torch, r.NoTorch = s.torch, s.noTorch
+	r.Load = append(r.Load, loadAverage())
+	s.logf("the machine's limits")
+	r.FMA = []float64{s.limits.flops(1), s.limits.flops(r.Cores)}
+	for i, what := range []string{"reading", "copying", "adding"} {
+		r.Traffic = append(r.Traffic, bandwidths{
+			What:     what,
+			OneCore:  s.limits.bytesOf(traffic{i + 1, 1e7, 1}),
+			AllCores: s.limits.bytesOf(traffic{i + 1, 1e7, r.Cores}),
+		})
+	}
+}
+
+// loadAverage is how many programs want a processor: over one, five and fifteen
+// minutes. Empty where the system does not tell.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 3 {
+		return strings.Join(fields[:3], " ")
+	}
+	return ""
+}
+
+// finish computes what follows from all figures.
+func (r *report) finish() {
+	r.Load = append(r.Load, loadAverage())
+	for i := range r.Figures {
+		r.Figures[i].settle()
+	}
+	for _, group := range []string{groupMatMul, groupElements} {
+		m := mean{Group: group, Goal: groupGoals[group]}
+		var wall, cpu, worst float64
+		cpus := 0
+		for _, f := range r.Figures {
+			if f.Group != group || f.Ratio == 0 {
+				continue
+			}
+			m.Rows++
+			wall += math.Log(f.Ratio)
+			if f.CPURatio > 0 {
+				cpu += math.Log(f.CPURatio)
+				cpus++
+			}
+			if f.Ratio > worst {
+				worst, m.Worst = f.Ratio, f.Row
+			}
+		}
+		if m.Rows > 0 {
+			m.Ratio = math.Exp(wall / float64(m.Rows))
+			if cpus > 0 {
+				m.CPU = math.Exp(cpu / float64(cpus))
+			}
+			r.Means = append(r.Means, m)
+		}
+	}
+	for _, suffix := range []string{"", ", one core"} {
+		per := func(n int) float64 {
+			name := fmt.Sprintf("matmul %dx%dx%d%s", n, n, n, suffix)
+			i := slices.IndexFunc(r.Figures, func(f figure) bool { return f.Row == name && f.Ebb != nil })
+			if i < 0 {
+				return 0
+			}
+			return r.Figures[i].Ebb.Median / r.Figures[i].Work
+		}
+		if per(511) > 0 && per(512) > 0 && per(513) > 0 {
+			r.Others = append(r.Others, fmt.Sprintf("matmul%s: time per FLOP against n = 512: %.2f for 511, %.2f for 513 (goal: within 0.15 of 1)",
+				suffix, per(511)/per(512), per(513)/per(512)))
+		}
+	}
+}
+
+func (r *report) print(out io.Writer) {
+	fmt.Fprintf(out, "Ebb (%s kernels) on %s, %d cores; ", r.Level, r.System, r.Cores)
+	if r.Torch != "" {
+		fmt.Fprintf(out, "PyTorch %s\n", r.Torch)
+	} else {
+		fmt.Fprintf(out, "no PyTorch: %s\n", r.NoTorch)
+	}
+	if r.Load[0] != "" {
+		fmt.Fprintf(out, "load of the machine: %s before, %s after\n", r.Load[0], r.Load[1])
+	}
+	if r.FMA[0] > 0 {
+		fmt.Fprintf(out, "multiply-adds: %.0f GFLOP/s on one core, %.0f on all\n", r.FMA[0]/1e9, r.FMA[1]/1e9)
+	}
+	for _, m := range r.Traffic {
+		fmt.Fprintf(out, "memory, %s arrays of 1e7: %.1f GB/s on one core, %.1f on all\n", m.What, m.OneCore/1e9, m.AllCores/1e9)
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "work\tEbb\t±\tPyTorch\t±\tthreads\tratio\tof CPU\tgoal\t\tof limit\tPyTorch's\tresults")
+	for _, f := range r.Figures {
+		fmt.Fprintln(w, strings.Join(f.columns(), "\t"))
+	}
+	_ = w.Flush()
+	fmt.Fprintln(out)
+	for _, m := range r.Means {
+		fmt.Fprintf(out, "%s: geometric mean of %d ratios %.2f, of CPU time %.2f (goal %.2f: %s); worst: %s\n",
+			m.Group, m.Rows, m.Ratio, m.CPU, m.Goal, verdict(m.Ratio, m.Goal), m.Worst)
+	}
+	for _, o := range r.Others {
+		fmt.Fprintln(out, o)
+	}
+	for _, f := range r.Figures {
+		if f.Note != "" {
+			fmt.Fprintf(out, "%s: %s\n", f.Row, f.Note)
+		}
+		if f.NoTorch != "" && r.NoTorch == "" {
+			fmt.Fprintf(out, "%s: PyTorch left out: %s\n", f.Row, f.NoTorch)
+		}
+	}
+	fmt.Fprintln(out, "± is half the distance of the quartiles, in percent of the median; a ratio under 1 says that Ebb needs less.")
+}
+
+func verdict(ratio, goal float64) string {
+	if ratio <= goal {
+		return "reached"
+	}
+	return "missed"
+}
+
+// columns are the figure's fields in the table.
+func (f *figure) columns() []string {
+	c := make([]string, 13)
+	c[0] = f.Row
+	if f.Failed != "" {
+		c[1] = "failed: " + f.Failed
+		return c[:2]
+	}
+	amount := func(x float64) string {
+		if f.Unit == "B" {
+			return ebb.FormatBytes(int64(x))
+		}
+		return seconds(x)
+	}
+	spread := func(s *side) string {
+		if s.Samples < 2 || s.Median == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.0f%%", 50*(s.High-s.Low)/s.Median)
+	}
+	share := func(s *side) string {
+		switch {
+		case s.Share > 0:
+			return fmt.Sprintf("%.0f%%", 100*s.Share)
+		case s.Rate > 0:
+			return fmt.Sprintf("%.3g %s/s", s.Rate, f.WorkUnit)
+		}
+		return ""
+	}
+	c[1], c[2], c[10] = amount(f.Ebb.Median), spread(f.Ebb), share(f.Ebb)
+	number := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.3g", x)
+	}
+	c[6], c[7], c[8] = number(f.Ratio), number(f.CPURatio), number(f.Goal)
+	if f.Goal > 0 && f.Ratio != 0 {
+		c[9] = verdict(f.Ratio, f.Goal)
+	}
+	if f.Torch == nil {
+		return c
+	}
+	c[3], c[4], c[11] = amount(f.Torch.Median), spread(f.Torch), share(f.Torch)
+	c[5] = fmt.Sprint(f.Torch.Threads)
+	if a, b := f.Ebb.Results, f.Torch.Results; len(a) > 0 && len(b) > 0 {
+		last := len(a) - 1
+		if len(b) <= last {
+			last = len(b) - 1
+		}
+		c[12] = fmt.Sprintf("%.7g, %.7g", a[last], b[last])
+		if f.Wrong {
+			c[12] = "WRONG: " + c[12]
+		}
+	}
+	return c
+}
+
+// fault is an error that names the rows without a figure, and those where the
+// results differ.
+func (r *report) fault() error {
+	var names []string
+	for _, f := range r.Figures {
+		if f.Wrong || f.Failed != "" {
+			names = append(names, f.Row)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return fmt.Errorf("wrong or failed: %s", strings.Join(names, "; "))
+}
+
+// write writes the report as JSON.
+func (r *report) write(file string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
