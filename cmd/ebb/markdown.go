@@ -29,7 +29,7 @@ func markdown(s settings, r *lifecycle.Report, c *curve) []byte {
 	diagram(&b, r)
 	b.WriteString("```\n\n")
 	for i, row := range r.Rows() {
-		row[0] = strings.Replace(row[0], "  ", "↳ ", 1)
+		row[0] = strings.NewReplacer("\n", " ", "|", "\\|").Replace(strings.Replace(row[0], "  ", "↳ ", 1))
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {
 			b.WriteString("|---|" + strings.Repeat("---:|", len(row)-1) + "\n")
@@ -44,7 +44,7 @@ func diagram(b *strings.Builder, r *lifecycle.Report) {
 	b.WriteString("stateDiagram-v2\n    direction LR\n    [*] --> InitialState\n")
 	for i, s := range r.States {
 		f := s.Figures
-		fmt.Fprintf(b, "    %s: %s<br/>live %s<br/>mapped %s<br/>RssAnon %s\n", s.State, s.State, ebb.FormatBytes(f.Live), ebb.FormatBytes(f.Mapped), ebb.FormatBytes(f.RSSAnon))
+		fmt.Fprintf(b, "    %s: %s<br/>live %s<br/>mapped %s<br/>RssAnon %s\n", s.State, s.State, unbroken(f.Live), unbroken(f.Mapped), unbroken(f.RSSAnon))
 		if i+1 == len(r.States) {
 			break
 		}
@@ -63,6 +63,9 @@ func diagram(b *strings.Builder, r *lifecycle.Report) {
 		fmt.Fprintf(b, "    survived: %s\n    %s --> survived\n", diagramText(r.Verdict()), last.State)
 	}
 }
+
+// unbroken prints an amount of memory that no line breaks.
+func unbroken(n int64) string { return strings.Replace(ebb.FormatBytes(n), " ", "\u00a0", 1) }
 
 // diagramText keeps what would end a label in Mermaid out of it.
 func diagramText(s string) string {

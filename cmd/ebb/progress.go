@@ -176,6 +176,9 @@ func (p *progress) draw(done, total int64, text string) {
 			progressbar.OptionSetDescription(text),
 			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
 		)
+		if done*100 < total { // which Set64 does not draw
+			_ = p.bar.RenderBlank()
+		}
 	} else {
 		p.bar.Describe(text)
 	}
