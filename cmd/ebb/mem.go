@@ -30,7 +30,7 @@ usage and 3 for bad news: a leak, an out-of-memory error, a run that does not fi
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemReport(), newMemAt(), newMemLeaks(), newMemDiff(), newMemOOM(), newMemReplay(), newMemPprof(), newMemTrim(), newMemView())
+	c.AddCommand(newMemReport(), newMemAt(), newMemLeaks(), newMemDiff(), newMemOOM(), newMemReplay(), newMemPprof(), newMemTrim(), newMemView(), newMemWatch())
 	return c
 }
 
@@ -95,10 +95,11 @@ func (q *memQuery) load(c *cobra.Command, name string) (*dump, error) {
 	return d, nil
 }
 
-// read reads a file. Most of what it allocates stays, so the collector is told to
-// leave little room for garbage: that room would be memory.
+// read reads a file. Nearly all memory of these commands is the snapshot's, which
+// stays, so for the rest of the process the collector leaves little room for
+// garbage: a fifth of a big dump and not as much again.
 func (q *memQuery) read(name string) (*snapshot.Snapshot, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	debug.SetGCPercent(20)
 	s, err := snapshot.Open(name)
 	if err != nil {
 		var path *os.PathError

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -325,6 +326,22 @@ func TestMemStatuses(t *testing.T) {
 	}
 	if left, _ := filepath.Glob("*"); len(left) > 0 {
 		t.Errorf("failed commands left files: %q", left)
+	}
+}
+
+func TestMemWatch(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the figures of another process")
+	}
+	status, out, errs := mem(t, "watch", fmt.Sprint(os.Getpid()), "--once")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != 0 || len(lines) != 3 || !strings.Contains(lines[2], "MiB") || !strings.Contains(errs, "the system's") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	for arg, want := range map[string]int{"0": 2, "me": 2, "2147483647": 1} {
+		if status, _, _ := mem(t, "watch", arg, "--once"); status != want {
+			t.Errorf("watch %s: status %d, want %d", arg, status, want)
+		}
 	}
 }
 
