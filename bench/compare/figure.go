@@ -39,7 +39,7 @@ type figure struct {
 
 	Work      float64 `json:"work,omitempty"` // of a step, in WorkUnit
 	WorkUnit  string  `json:"work_unit,omitempty"`
-	Limit     float64 `json:"limit,omitempty"` // the most of it that the machine can do a second
+	Limit     float64 `json:"limit,omitempty"` // the most of it that the machine could do a second, in turns with it
 	LimitOf   string  `json:"limit_of,omitempty"`
 	Wrong     bool    `json:"wrong,omitempty"` // the results differ
 	Note      string  `json:"note,omitempty"`

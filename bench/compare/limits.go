@@ -5,73 +5,65 @@ import (
 	"github.com/ebb-ml/ebb/bench/machine"
 )
 
-// limits remembers what the machine was measured to do at most.
-type limits struct {
-	fma     map[int]float64
-	traffic map[traffic]float64
+// A limit runs f with a load that keeps the cores that a row uses at their limit
+// in the row's kind of work, or with nil if there is none to tell.
+type limit func(f func(l *machine.Load) error) error
+
+// noLimit is of work that no limit is known of.
+func noLimit(f func(*machine.Load) error) error { return f(nil) }
+
+// multiplies is the limit of float32 multiply-adds on so many cores.
+func multiplies(cores int) limit {
+	return func(f func(*machine.Load) error) error { return f(machine.Multiply(cores)) }
 }
 
-// traffic is memory traffic of so many arrays of so many float32 each.
-type traffic struct{ arrays, elements, cores int }
-
-// flops returns the most float32 operations a second of so many cores.
-func (l *limits) flops(cores int) float64 {
-	if l.fma == nil {
-		l.fma = map[int]float64{}
-	}
-	if _, ok := l.fma[cores]; !ok {
-		l.fma[cores] = machine.FMA(cores)
-	}
-	return l.fma[cores]
-}
-
-// bytes returns the most bytes a second of reading an array (1), copying one to
-// another (2), or adding two to a third (3), of that many elements each, by one
-// core if they are few and by all otherwise.
-func (l *limits) bytes(arrays, elements int) float64 {
-	n := 1
-	if elements > 1e5 {
-		n = cores()
-	}
-	return l.bytesOf(traffic{arrays, elements, n})
-}
-
-func (l *limits) bytesOf(t traffic) float64 {
-	if rate, ok := l.traffic[t]; ok {
-		return rate
-	}
-	if l.traffic == nil {
-		l.traffic = map[traffic]float64{}
-	}
-	err := guard(func() error {
+// moves is the limit of memory traffic: reading an array of so many elements,
+// copying one to another, or adding two to a third, on so many cores.
+func moves(arrays, elements, cores int) limit {
+	return func(f func(*machine.Load) error) error {
 		rt := ebb.NewRuntime()
 		defer rt.Close()
-		store := rt.NewStore("traffic")
-		rate, err := bandwidth(store, t, nil)
-		l.traffic[t] = rate
-		return err
-	})
-	if err != nil { // no memory for it: there is no figure
-		l.traffic[t] = 0
+		return withArrays(rt.NewStore("limit"), arrays, elements, nil, func(a [][]float32) error {
+			a = append(a, nil, nil)
+			return f(machine.Move(a[0], a[1], a[2], cores))
+		})
 	}
-	return l.traffic[t]
 }
 
-// bandwidth measures t in memory that tensors have. It makes one array after
-// another and measures while the last is being written.
-func bandwidth(store *ebb.Store, t traffic, arrays [][]float32) (rate float64, err error) {
-	_, err = ebb.FromFunc(store, ebb.Shape{t.elements}, func(x []float32) error {
+// withArrays calls f with arrays in memory as tensors have it. It makes one after
+// another, and f runs while the last is being written.
+func withArrays(store *ebb.Store, n, elements int, arrays [][]float32, f func([][]float32) error) error {
+	_, err := ebb.FromFunc(store, ebb.Shape{elements}, func(x []float32) error {
 		for i := range x {
 			x[i] = 1
 		}
 		arrays := append(arrays, x)
-		if len(arrays) < t.arrays {
-			rate, err = bandwidth(store, t, arrays)
-			return err
+		if len(arrays) < n {
+			return withArrays(store, n, elements, arrays, f)
 		}
-		arrays = append(arrays, nil, nil)
-		rate = machine.Bandwidth(arrays[0], arrays[1], arrays[2], t.cores)
-		return nil
+		return f(arrays)
 	})
-	return rate, err
+	return err
+}
+
+// best is the highest rate that a limit's load reaches, or 0.
+func (l limit) best() (rate float64) {
+	_ = guard(func() error { // no memory for it: there is no figure
+		return l(func(load *machine.Load) error {
+			if load != nil {
+				rate = load.Best()
+			}
+			return nil
+		})
+	})
+	return rate
+}
+
+// coresFor is how many cores an operation on so many elements is measured
+// against: few are not worth a second one.
+func coresFor(elements int) int {
+	if elements > 1e5 {
+		return cores()
+	}
+	return 1
 }

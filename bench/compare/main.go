@@ -4,7 +4,8 @@
 //	go run ./bench/compare [--json FILE] [--python PATH] [--rows REGEXP] [--long]
 //
 // It first measures what the machine can do at most: multiply-adds and memory
-// traffic, of one core and of all. Each row of the table is one piece of work,
+// traffic, of one core and of all; and again in turns with each row, which then
+// shows as a share of that limit. Each row of the table is one piece of work,
 // done from the same seed on both sides; both results are printed and must agree,
 // or the row is marked wrong. A figure is the median of samples that were taken in
 // turns, with the quartiles; the ratio is the median of the ratios of neighbours,

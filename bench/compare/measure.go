@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ebb-ml/ebb"
+	"github.com/ebb-ml/ebb/bench/machine"
 )
 
 // work is what a row measures, on Ebb's side.
@@ -34,7 +35,7 @@ type contestant struct {
 }
 
 // figure measures the row.
-func (t *timed) figure(s *session, f figure) figure {
+func (t *timed) figure(s *session, f figure, l limit) figure {
 	f.Unit = "s"
 	rt := ebb.NewRuntime()
 	defer rt.Close()
@@ -59,11 +60,23 @@ func (t *timed) figure(s *session, f figure) figure {
 			f.NoTorch = err.Error()
 		}
 		all = append(all, theirs...)
-		if err := alternate(s, all); err != nil {
-			return err
-		}
-		f.decide(all)
-		return nil
+		return l(func(load *machine.Load) error {
+			turns := all
+			var most *contestant
+			if load != nil {
+				most = newLimit(load)
+				turns = append(turns, most)
+			}
+			if err := alternate(s, turns); err != nil {
+				return err
+			}
+			f.decide(all)
+			if most != nil {
+				_, median, _ := quartiles(most.wall)
+				f.Limit = load.Work / median
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		f.Failed = err.Error()
@@ -93,6 +106,17 @@ func (t *timed) opponents(s *session) ([]*contestant, error) {
 		all = append(all, &contestant{threads: n, run: w.run, results: results})
 	}
 	return all, nil
+}
+
+// newLimit is a contestant whose steps are a load's runs.
+func newLimit(load *machine.Load) *contestant {
+	return &contestant{run: func(steps int) (cost, error) {
+		cpu, wall := cpuSeconds(), time.Now()
+		for range steps {
+			load.Run()
+		}
+		return cost{time.Since(wall).Seconds(), cpuSeconds() - cpu}, nil
+	}}
 }
 
 // guard calls f and turns an operation's panic into an error.

@@ -58,12 +58,12 @@ func (r *report) describe(s *session) {
 	r.Torch, r.NoTorch = s.torch, s.noTorch
 	r.Load = append(r.Load, loadAverage())
 	s.logf("the machine's limits")
-	r.FMA = []float64{s.limits.flops(1), s.limits.flops(r.Cores)}
+	r.FMA = []float64{multiplies(1).best(), multiplies(r.Cores).best()}
 	for i, what := range []string{"reading", "copying", "adding"} {
 		r.Traffic = append(r.Traffic, bandwidths{
 			What:     what,
-			OneCore:  s.limits.bytesOf(traffic{i + 1, 1e7, 1}),
-			AllCores: s.limits.bytesOf(traffic{i + 1, 1e7, r.Cores}),
+			OneCore:  moves(i+1, 1e7, 1).best(),
+			AllCores: moves(i+1, 1e7, r.Cores).best(),
 		})
 	}
 }
@@ -137,10 +137,10 @@ func (r *report) print(out io.Writer) {
 		fmt.Fprintf(out, "load of the machine: %s before, %s after\n", r.Load[0], r.Load[1])
 	}
 	if r.FMA[0] > 0 {
-		fmt.Fprintf(out, "multiply-adds: %.0f GFLOP/s on one core, %.0f on all\n", r.FMA[0]/1e9, r.FMA[1]/1e9)
+		fmt.Fprintf(out, "multiply-adds, at best: %.0f GFLOP/s on one core, %.0f on all\n", r.FMA[0]/1e9, r.FMA[1]/1e9)
 	}
 	for _, m := range r.Traffic {
-		fmt.Fprintf(out, "memory, %s arrays of 1e7: %.1f GB/s on one core, %.1f on all\n", m.What, m.OneCore/1e9, m.AllCores/1e9)
+		fmt.Fprintf(out, "memory, at best, %s arrays of 1e7: %.1f GB/s on one core, %.1f on all\n", m.What, m.OneCore/1e9, m.AllCores/1e9)
 	}
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -165,6 +165,7 @@ func (r *report) print(out io.Writer) {
 			fmt.Fprintf(out, "%s: PyTorch left out: %s\n", f.Row, f.NoTorch)
 		}
 	}
+	fmt.Fprintln(out, "The limit is what the machine could do in turns with the row, so what else it did weighs on both.")
 	fmt.Fprintln(out, "± is half the distance of the quartiles, in percent of the median; a ratio under 1 says that Ebb needs less.")
 }
 

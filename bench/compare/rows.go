@@ -70,15 +70,12 @@ func rows() []row {
 }
 
 // timedRow is a row of one figure that t measures.
-func timedRow(f figure, t timed, limit func(l *limits) float64) row {
+func timedRow(f figure, t timed, l limit) row {
 	return row{f.Row, &t, func(s *session) []figure {
-		if limit != nil {
-			f.Limit = limit(&s.limits)
-		}
 		if f.tolerance == 0 {
 			f.tolerance = tolerance
 		}
-		return []figure{t.figure(s, f)}
+		return []figure{t.figure(s, f, l)}
 	}}
 }
 
@@ -94,7 +91,7 @@ func step(batch, hidden int, goal float64) row {
 	t := timed{kind: "mlp", args: args{"batch": batch, "hidden": hidden}, make: func(rt *ebb.Runtime) (work, error) {
 		return training{bench.NewMLP(rt, batch, hidden)}, nil
 	}}
-	return timedRow(f, t, func(l *limits) float64 { return l.flops(cores()) })
+	return timedRow(f, t, multiplies(cores()))
 }
 
 func matmul(suffix string, p product, threads int) row {
@@ -108,7 +105,7 @@ func matmul(suffix string, p product, threads int) row {
 		n = cores()
 	}
 	t := timed{kind: "matmul", args: p.args(), threads: threads, make: p.make}
-	return timedRow(f, t, func(l *limits) float64 { return l.flops(n) })
+	return timedRow(f, t, multiplies(n))
 }
 
 func elements(o operation) row {
@@ -117,7 +114,7 @@ func elements(o operation) row {
 		Group: groupElements, Work: float64(o.bytes * o.n), WorkUnit: "B", LimitOf: "memory",
 	}
 	t := timed{kind: "elementwise", args: o.args(), make: o.make}
-	return timedRow(f, t, func(l *limits) float64 { return l.bytes(o.bytes/4, o.n) })
+	return timedRow(f, t, moves(o.bytes/4, o.n, coresFor(o.n)))
 }
 
 func lossRow(gradient bool) row {
@@ -135,7 +132,7 @@ func lossRow(gradient bool) row {
 	t := timed{kind: "crossentropy", args: args{"n": n, "classes": classes, "gradient": gradient}, make: func(rt *ebb.Runtime) (work, error) {
 		return newCrossEntropy(rt, n, classes, gradient), nil
 	}}
-	return timedRow(f, t, func(l *limits) float64 { return l.bytes(arrays, n*classes) })
+	return timedRow(f, t, moves(arrays, n*classes, cores()))
 }
 
 func update(name string, momentum float64, arrays int) row {
@@ -147,7 +144,7 @@ func update(name string, momentum float64, arrays int) row {
 	t := timed{kind: "sgd", args: args{"momentum": momentum}, make: func(rt *ebb.Runtime) (work, error) {
 		return newUpdates(rt, momentum), nil
 	}}
-	return timedRow(f, t, func(l *limits) float64 { return l.bytes(3, elements) })
+	return timedRow(f, t, moves(3, elements, cores()))
 }
 
 func loader() row {
@@ -162,6 +159,6 @@ func loader() row {
 		t := timed{kind: "loader", args: args{"folder": folder, "batch": batch}, make: func(rt *ebb.Runtime) (work, error) {
 			return newLoading(s.ctx, rt, folder, batch)
 		}}
-		return []figure{t.figure(s, f)}
+		return []figure{t.figure(s, f, noLimit)}
 	}}
 }

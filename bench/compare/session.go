@@ -15,7 +15,6 @@ type session struct {
 	progress io.Writer
 	long     bool
 	folder   string // temporary, for what rows make
-	limits   limits
 
 	python   string // the interpreter; empty: none
 	torch    string // PyTorch's version

@@ -18,35 +18,88 @@ const (
 	windows = 100                    // short runs, of which the best counts
 	enough  = 10                     // of them, if they are not so short
 	window  = 500 * time.Microsecond // how long each is, about
+
+	leastBytes = 4 << 20 // that a run moves on each core
 )
 
-// FMA returns the most float32 operations a second that so many cores can do
-// together, a multiply-add counting as two, or 0 if this build cannot tell.
-func FMA(cores int) float64 {
-	loop, flops := fmaLoop()
-	if loop == nil {
-		return 0
-	}
-	const steps = 1000
-	run := func(n int) {
-		for range n {
-			loop(steps)
-		}
-	}
-	n := calibrate(run)
-	return best(cores, float64(n)*steps*flops, func(int) { run(n) })
+// A Load is work that keeps some cores at their limit.
+type Load struct {
+	Work  float64 // of one Run: float32 operations, or bytes
+	cores int
+	run   func(core int)
 }
 
-// Bandwidth returns the most bytes a second that so many cores move together
-// between them and memory of this size and place:
+// Run does the work once, and returns when all cores are done.
+func (l *Load) Run() {
+	var all sync.WaitGroup
+	for core := 1; core < l.cores; core++ {
+		all.Go(func() { l.run(core) })
+	}
+	l.run(0)
+	all.Wait()
+}
+
+// Best returns the highest rate of many short runs, of work a second.
+func (l *Load) Best() float64 {
+	n := l.calibrate()
+	rate := 0.0
+	begin := time.Now()
+	for i := range windows {
+		if i >= enough && time.Since(begin) > windows*window {
+			break
+		}
+		start := time.Now()
+		for range n {
+			l.Run()
+		}
+		rate = max(rate, l.Work*float64(n)/time.Since(start).Seconds())
+	}
+	return rate
+}
+
+// calibrate returns how many runs take about a window.
+func (l *Load) calibrate() int {
+	for n := 1; ; n *= 2 {
+		start := time.Now()
+		for range n {
+			l.Run()
+		}
+		if time.Since(start) >= window {
+			return n
+		}
+	}
+}
+
+// Multiply is float32 multiply-adds, each of them two operations, on so many
+// cores; nil if this build cannot tell how many the processor can do.
+func Multiply(cores int) *Load {
+	loop, flops := fmaLoop()
+	if loop == nil {
+		return nil
+	}
+	const steps, times = 1000, 32 // no loop in assembly is longer than some microseconds
+	return &Load{
+		Work:  float64(cores) * times * steps * flops,
+		cores: cores,
+		run: func(int) {
+			for range times {
+				loop(steps)
+			}
+		},
+	}
+}
+
+// Move is memory traffic on so many cores, each of which has a part of:
 //
-//   - with dst alone, reading it,
-//   - with dst and a, copying a to dst,
-//   - with all three, adding a and b to dst.
+//   - dst alone, which is read,
+//   - dst and a, which is copied to dst,
+//   - all three: a and b are added to dst.
 //
 // Each counts its operands and its result once, as the work that is compared
-// with it does. Slices that are given have the same length.
-func Bandwidth(dst, a, b []float32, cores int) float64 {
+// with it does. Slices that are given have the same length; nil is returned if
+// that is too short to be divided. Of the ways to write, past the caches or
+// not, the faster counts.
+func Move(dst, a, b []float32, cores int) *Load {
 	arrays := 1
 	if a != nil {
 		arrays++
@@ -56,62 +109,33 @@ func Bandwidth(dst, a, b []float32, cores int) float64 {
 	}
 	part := len(dst) / cores &^ (chunk - 1)
 	if part == 0 {
-		return 0
+		return nil
 	}
-	rate := 0.0
+	bytes := float64(arrays * 4 * part)
+	passes := max(1, int(leastBytes/bytes)) // what starting goroutines takes is not to count
+	var fastest *Load
+	highest := 0.0
 	for _, m := range movers() {
-		pass := func(core int) {
+		l := &Load{Work: bytes * float64(cores*passes), cores: cores}
+		l.run = func(core int) {
 			lo := core * part
 			d := unsafe.Pointer(&dst[lo])
-			switch arrays {
-			case 1:
-				m.read(d, 4*part)
-			case 2:
-				m.copy(d, unsafe.Pointer(&a[lo]), 4*part)
-			case 3:
-				m.add(d, unsafe.Pointer(&a[lo]), unsafe.Pointer(&b[lo]), 4*part)
+			for range passes {
+				switch arrays {
+				case 1:
+					m.read(d, 4*part)
+				case 2:
+					m.copy(d, unsafe.Pointer(&a[lo]), 4*part)
+				case 3:
+					m.add(d, unsafe.Pointer(&a[lo]), unsafe.Pointer(&b[lo]), 4*part)
+				}
 			}
 		}
-		run := func(core, n int) {
-			for range n {
-				pass(core)
-			}
-		}
-		n := calibrate(func(n int) { run(0, n) })
-		rate = max(rate, best(cores, float64(n*arrays*4*part), func(core int) { run(core, n) }))
-	}
-	return rate
-}
-
-// calibrate returns for which n run(n) takes about a window.
-func calibrate(run func(n int)) int {
-	for n := 1; ; n *= 2 {
-		start := time.Now()
-		run(n)
-		if time.Since(start) >= window {
-			return n
+		if rate := l.Best(); rate > highest {
+			highest, fastest = rate, l
 		}
 	}
-}
-
-// best returns the highest rate of windows in which each core does so much work.
-func best(cores int, work float64, run func(core int)) float64 {
-	rate := 0.0
-	begin := time.Now()
-	for i := range windows {
-		if i >= enough && time.Since(begin) > windows*window {
-			break
-		}
-		var all sync.WaitGroup
-		start := time.Now()
-		for core := 1; core < cores; core++ {
-			all.Go(func() { run(core) })
-		}
-		run(0)
-		all.Wait()
-		rate = max(rate, work*float64(cores)/time.Since(start).Seconds())
-	}
-	return rate
+	return fastest
 }
 
 // chunk is how many float32 the loops take at a time.

@@ -41,21 +41,26 @@ func TestMovers(t *testing.T) {
 	}
 }
 
-// Rates are there, and one core is not faster than memory-bound nonsense: sizes
-// below a chunk for each core have no figure.
-func TestRates(t *testing.T) {
+// Loads have rates, where there is something to measure.
+func TestLoads(t *testing.T) {
 	x := make([]float32, 16*chunk+16)
 	for uintptr(unsafe.Pointer(&x[0]))%64 != 0 {
 		x = x[1:]
 	}
 	x = x[:16*chunk]
-	if loop, _ := fmaLoop(); (FMA(1) > 0) != (loop != nil) {
-		t.Error("FMA is to be known exactly where there is a loop for it")
+	for cores := 1; cores <= 2; cores++ {
+		loop, _ := fmaLoop()
+		switch l := Multiply(cores); {
+		case (l != nil) != (loop != nil):
+			t.Error("multiply-adds are to be known exactly where there is a loop for them")
+		case l != nil && l.Best() <= 0:
+			t.Error("no rate of multiply-adds")
+		}
+		if r := Move(x, nil, nil, cores).Best(); r <= 0 {
+			t.Errorf("bandwidth %v on %d cores", r, cores)
+		}
 	}
-	if r := Bandwidth(x, nil, nil, 2); r <= 0 {
-		t.Errorf("bandwidth %v", r)
-	}
-	if r := Bandwidth(x[:chunk/2], nil, nil, 1); r != 0 {
-		t.Errorf("bandwidth %v of less than a chunk, want none", r)
+	if l := Move(x[:chunk/2], nil, nil, 1); l != nil {
+		t.Errorf("a load of %v bytes of less than a chunk, want none", l.Work)
 	}
 }
