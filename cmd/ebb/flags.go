@@ -13,20 +13,22 @@ import (
 
 // settings are what the flags of a training say.
 type settings struct {
-	epochs    int
-	steps     int // 0: as many as the epochs have
-	batchSize int
-	lr        float64
-	momentum  float64
-	seed      uint64
-	threads   int // 0: as many as there are processors
-	workers   int
-	limit     int64 // bytes; 0: none
-	data      string
-	metrics   string
-	report    string
-	html      string
-	quiet     bool
+	epochs     int
+	steps      int // 0: as many as the epochs have
+	batchSize  int
+	lr         float64
+	momentum   float64
+	seed       uint64
+	threads    int // 0: as many as there are processors
+	workers    int
+	limit      int64 // bytes; 0: none
+	data       string
+	metrics    string
+	report     string
+	html       string
+	cpuprofile string
+	trace      string
+	quiet      bool
 }
 
 // flag puts one flag of the settings into a set. The value that is there is the
@@ -77,6 +79,12 @@ var flags = []flag{
 	}},
 	{"html", func(f *pflag.FlagSet, name string, s *settings) {
 		f.StringVar(&s.html, name, s.html, "`file` for a page with pictures of memory over time and the loss")
+	}},
+	{"cpuprofile", func(f *pflag.FlagSet, name string, s *settings) {
+		f.StringVar(&s.cpuprofile, name, s.cpuprofile, "`file` for a CPU profile, for go tool pprof")
+	}},
+	{"trace", func(f *pflag.FlagSet, name string, s *settings) {
+		f.StringVar(&s.trace, name, s.trace, "`file` for an execution trace, for go tool trace")
 	}},
 	{"quiet", func(f *pflag.FlagSet, name string, s *settings) {
 		f.BoolVar(&s.quiet, name, s.quiet, "print nothing but errors")

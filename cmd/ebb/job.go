@@ -41,6 +41,10 @@ func (j *job) do(ctx context.Context) error {
 	if err := j.prepare(); err != nil {
 		return fail(err)
 	}
+	profiles, err := startProfiles(j.cpuprofile, j.trace)
+	if err != nil {
+		return fail(errors.Join(err, j.metrics.close()))
+	}
 	opts := []ebb.RuntimeOption{ebb.OnLeak(nil)} // Free tells of what was forgotten
 	if j.limit > 0 {
 		opts = append(opts, ebb.Limit(j.limit))
@@ -55,11 +59,12 @@ func (j *job) do(ctx context.Context) error {
 		j.progress = newProgress(j.rt, j.out)
 	}
 
-	err := guarded(func() error { return j.program.run(ctx, j) })
+	err = guarded(func() error { return j.program.run(ctx, j) })
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil // what a signal ended is no error
 	}
 	j.progress.end()
+	err = errors.Join(err, profiles.stop()) // before the proof, which is not to count their memory
 	freed := j.life.Free()
 	j.recorder.stop(freed == nil)
 	err = errors.Join(err, j.metrics.close(), j.rt.Close(), j.tell())

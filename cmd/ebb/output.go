@@ -166,7 +166,7 @@ func removeTemporary() {
 // checkTargets returns an error if two flags name one file.
 func (s *settings) checkTargets() error {
 	seen := map[string]string{}
-	for _, t := range []struct{ flag, path string }{{"--metrics", s.metrics}, {"--report", s.report}, {"--html", s.html}} {
+	for _, t := range []struct{ flag, path string }{{"--metrics", s.metrics}, {"--report", s.report}, {"--html", s.html}, {"--cpuprofile", s.cpuprofile}, {"--trace", s.trace}} {
 		if t.path == "" {
 			continue
 		}
