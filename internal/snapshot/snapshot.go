@@ -43,6 +43,14 @@ func New() *Snapshot {
 	return s
 }
 
+// Without returns a snapshot without devices, settings and annotations whose ids
+// mean what they mean in s. Nothing may be interned in either afterwards.
+func (s *Snapshot) Without() *Snapshot {
+	t := *s
+	t.Devices, t.Settings, t.Annotations, t.Warnings = nil, nil, nil, nil
+	return &t
+}
+
 // Device is one allocator: a GPU's, or the host's.
 type Device struct {
 	Index      int // the ordinal; [HostDevice] for the host

@@ -7,13 +7,6 @@ import (
 	"github.com/ebb-ml/ebb/internal/snapshot"
 )
 
-// trimmer copies a part of a snapshot, with what it needs of the tables.
-type trimmer struct {
-	from, to *snapshot.Snapshot
-	stacks   map[snapshot.StackID]snapshot.StackID
-	classes  map[snapshot.ClassID]snapshot.ClassID
-}
-
 // Window is the part of a history to keep: the events between two instants.
 type Window struct {
 	History  *History
@@ -23,30 +16,19 @@ type Window struct {
 // Trim returns a snapshot of the given windows: their events, and the segments as
 // they were at the end of each, so that the trace can be replayed backwards from
 // them. Where the trace has blocks in no segment, segments are made up for them;
-// it returns how many.
+// it returns how many. The events and stacks are shared with s.
 func Trim(s *snapshot.Snapshot, windows []Window) (trimmed *snapshot.Snapshot, madeUp int) {
-	t := &trimmer{
-		from: s, to: snapshot.New(),
-		stacks: map[snapshot.StackID]snapshot.StackID{}, classes: map[snapshot.ClassID]snapshot.ClassID{},
-	}
-	t.to.Settings = s.Settings
+	trimmed = s.Without()
+	trimmed.Settings = s.Settings
 	first, last := int64(0), int64(0)
 	for _, w := range windows {
-		d := t.to.Device(w.History.Device.Index)
+		d := trimmed.Device(w.History.Device.Index)
 		d.MaxEntries = w.History.Device.MaxEntries
-		segments, n := w.History.segmentsAt(w)
+		var n int
+		d.Segments, n = w.History.segmentsAt(w)
 		madeUp += n
-		for _, g := range segments {
-			g.Stack = t.stack(g.Stack)
-			for i := range g.Blocks {
-				k := &g.Blocks[i]
-				k.Stack, k.Category, k.Metadata = t.stack(k.Stack), t.text(k.Category), t.text(k.Metadata)
-			}
-			d.Segments = append(d.Segments, g)
-		}
-		for _, e := range w.History.Device.Trace.Range(w.From, w.To) {
-			e.Stack, e.Class = t.stack(e.Stack), t.class(e.Class)
-			d.Trace.Append(e)
+		d.Trace = w.History.Device.Trace.Part(w.From, w.To)
+		for _, e := range d.Trace.All() {
 			if first == 0 || e.Time < first {
 				first = e.Time
 			}
@@ -55,45 +37,10 @@ func Trim(s *snapshot.Snapshot, windows []Window) (trimmed *snapshot.Snapshot, m
 	}
 	for _, a := range s.Annotations {
 		if first <= a.Time && a.Time <= last {
-			t.to.Annotations = append(t.to.Annotations, a)
+			trimmed.Annotations = append(trimmed.Annotations, a)
 		}
 	}
-	return t.to, madeUp
-}
-
-func (t *trimmer) text(id snapshot.StringID) snapshot.StringID {
-	if id == 0 {
-		return 0
-	}
-	return t.to.Intern(t.from.String(id))
-}
-
-func (t *trimmer) stack(id snapshot.StackID) snapshot.StackID {
-	if id == 0 {
-		return 0
-	}
-	to, ok := t.stacks[id]
-	if !ok {
-		var frames []snapshot.FrameID
-		for _, f := range t.from.Stack(id) {
-			v := t.from.Frame(f)
-			frames = append(frames, t.to.FrameOf(t.from.String(v.File), v.Line, t.from.String(v.Name)))
-		}
-		to = t.to.StackOf(frames)
-		t.stacks[id] = to
-	}
-	return to
-}
-
-func (t *trimmer) class(id snapshot.ClassID) snapshot.ClassID {
-	to, ok := t.classes[id]
-	if !ok {
-		c := *t.from.Class(id)
-		c.Name, c.Context, c.Metadata, c.Category = t.text(c.Name), t.text(c.Context), t.text(c.Metadata), t.text(c.Category)
-		to = t.to.ClassOf(c)
-		t.classes[id] = to
-	}
-	return to
+	return trimmed, madeUp
 }
 
 // segmentsAt returns the segments at a window's end with their blocks.
