@@ -104,6 +104,7 @@ type walk struct {
 	buffer     *scratch
 	direct     [maxOperands]bool
 	constant   [maxOperands]bool // one element, repeated everywhere
+	whole      bool              // whole rows go to the kernel, without a buffer
 	number     int               // the operand of which the kernel takes one element a row, or 0
 	rows, cols int               // of a block
 }
@@ -163,14 +164,13 @@ func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim)
 		}
 	}
 	if buffered == 0 {
-		x.rows, x.cols = 1, x.col.n
+		x.whole, x.rows, x.cols = true, 1, x.col.n
 		return x
 	}
 	if buffered == 1 { // perhaps by one element a row
-		for o, k := range map[int]kernel{1: f.left, 2: f.right} {
+		for o, k := range [...]kernel{1: f.left, 2: f.right} {
 			if k != nil && !x.direct[o] && x.col.stride[o] == 0 {
-				x.kernel, x.number = k, o
-				x.rows, x.cols = 1, x.col.n
+				x.kernel, x.number, x.whole = k, o, true
 				return x
 			}
 		}
@@ -189,7 +189,7 @@ func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim)
 // all runs the walk over dims.
 func (w *walk) all(dims []dim) {
 	outer := dims[:max(0, len(dims)-2)]
-	if w.kernel != nil && w.number == 0 && slices.Contains(w.direct[:w.operands], false) {
+	if w.kernel != nil && !w.whole {
 		w.buffer = scratches.Get().(*scratch)
 		defer scratches.Put(w.buffer)
 		for o := range w.operands {
@@ -219,8 +219,12 @@ func (at *offsets) step(stride *offsets, n int) {
 	}
 }
 
-// plane computes one plane, block by block.
+// plane computes one plane, by rows or block by block.
 func (w *walk) plane(at offsets) {
+	if w.whole && w.kernel != nil {
+		w.wholeRows(at)
+		return
+	}
 	for r := 0; r < w.row.n; r += w.rows {
 		rows := min(w.rows, w.row.n-r)
 		block := at
@@ -238,10 +242,6 @@ func (w *walk) block(at *offsets, rows, cols int) {
 	if w.kernel == nil {
 		move(w.size[0], view{unsafe.Add(w.base[0], at[0]), w.row.stride[0], w.col.stride[0]},
 			view{unsafe.Add(w.base[1], at[1]), w.row.stride[1], w.col.stride[1]}, rows, cols)
-		return
-	}
-	if w.number != 0 {
-		w.numbered(at, cols)
 		return
 	}
 	var p [maxOperands]unsafe.Pointer
@@ -280,20 +280,24 @@ func (w *walk) block(at *offsets, rows, cols int) {
 	}
 }
 
-// numbered computes a row in which one operand is the same element.
-func (w *walk) numbered(at *offsets, cols int) {
+// wholeRows computes the rows of a plane, perhaps with one operand that is the
+// same element all along a row.
+func (w *walk) wholeRows(at offsets) {
 	var p [maxOperands]unsafe.Pointer
-	next := 0
-	v := uint64(0)
-	for o := range w.operands {
-		q := unsafe.Add(w.base[o], at[o])
-		if o == w.number {
-			markRead(q, w.size[o])
-			v = loadBits(q, w.size[o])
-			continue
+	v := w.v
+	for range w.row.n {
+		next := 0
+		for o := range w.operands {
+			q := unsafe.Add(w.base[o], at[o])
+			if w.number != 0 && o == w.number {
+				markRead(q, w.size[o])
+				v = loadBits(q, w.size[o])
+				continue
+			}
+			p[next] = q
+			next++
 		}
-		p[next] = q
-		next++
+		w.call(w.col.n, &p, v)
+		at.step(&w.row.stride, 1)
 	}
-	w.call(cols, &p, v)
 }

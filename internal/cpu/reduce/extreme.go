@@ -52,7 +52,7 @@ func extremesOf[T number](values, indices, src cpu.Array, dim int, least bool) {
 		p := unsafe.Add(src.Data, at[2])
 		best, where := *element[T](p, 0, step[2]), 0
 		first := 1
-		if src.DType == cpu.Float32 && inUse != nil && inUse.indexOf != nil && step[2] == 4 && n > 1 {
+		if src.DType == cpu.Float32 && inUse != nil && inUse.indexOf != nil && step[2] == 4 && n >= 32 {
 			if where = extremeAt(n, p, least); where < n {
 				best, first = *element[T](p, where, 4), n
 			} else {
