@@ -1,0 +1,28 @@
+//go:build unix
+
+package memory
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private checks that a folder is the user's and closed to others: one in a folder
+// for all could have been made by somebody else.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("memory: %s is no folder", dir)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("memory: %s has mode %o, expected 700: others could reach the sockets in it", dir, info.Mode().Perm())
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Getuid() {
+		return fmt.Errorf("memory: %s belongs to user %d", dir, s.Uid)
+	}
+	return nil
+}
