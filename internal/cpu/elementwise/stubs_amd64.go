@@ -627,7 +627,7 @@ func cosAVX2(n int, d unsafe.Pointer, a unsafe.Pointer) int
 //			d[i] = 0
 //		}
 //		bit i%8 of b[i/8] = !(a[i] <= 0)
-//		// n is a multiple of 0x08
+//		// n is a multiple of 0x40
 //	}
 //
 //go:noescape
@@ -640,7 +640,7 @@ func reluMaskAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c
 //		if bit i%8 of b[i/8] is set {
 //			d[i] = a[i]
 //		}
-//		// n is a multiple of 0x08
+//		// n is a multiple of 0x40
 //	}
 //
 //go:noescape
@@ -1316,7 +1316,7 @@ func cosAVX512(n int, d unsafe.Pointer, a unsafe.Pointer) int
 //			d[i] = 0
 //		}
 //		bit i%8 of b[i/8] = !(a[i] <= 0)
-//		// n is a multiple of 0x10
+//		// n is a multiple of 0x40
 //	}
 //
 //go:noescape
@@ -1329,7 +1329,7 @@ func reluMaskAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //		if bit i%8 of b[i/8] is set {
 //			d[i] = a[i]
 //		}
-//		// n is a multiple of 0x10
+//		// n is a multiple of 0x40
 //	}
 //
 //go:noescape

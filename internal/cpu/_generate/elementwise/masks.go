@@ -25,48 +25,57 @@ func whole(l Level, name, loop string, step int, ptrs []string, prepare func(k *
 	k.End()
 }
 
-// masks writes the kernels of bit masks.
+// masks writes the kernels of bit masks, for 64 elements and bits at a time.
 func masks(l Level) {
 	lanes := l.Lanes(Float32)
-	elements := func(k *Kernel, p string, i Register) Mem { return Mem{Base: k.Ptr[p], Index: i, Scale: 4} }
-	// bit masks have one byte to eight elements
+	at := func(k *Kernel, p string, i Register, vector int) Mem {
+		return Mem{Base: k.Ptr[p], Index: i, Scale: 4, Disp: vector * l.Bytes}
+	}
 	bitsAt := func(k *Kernel, i Register) Mem {
 		at := GP64()
 		MOVQ(i, at)
 		SHRQ(U8(3), at)
 		return Mem{Base: k.Ptr["b"], Index: at, Scale: 1}
 	}
-	whole(l, "reluMask", "d[i] = a[i]\nif a[i] < 0 {\n\td[i] = 0\n}\nbit i%8 of b[i/8] = !(a[i] <= 0)", lanes, []string{"d", "a", "b"}, func(k *Kernel) func(i Register) {
+	whole(l, "reluMask", "d[i] = a[i]\nif a[i] < 0 {\n\td[i] = 0\n}\nbit i%8 of b[i/8] = !(a[i] <= 0)", 64, []string{"d", "a", "b"}, func(k *Kernel) func(i Register) {
 		zero := k.Zero()
 		return func(i Register) {
-			x := k.Load(elements(k, "a", i))
-			k.Store(k.Op2(VMAXPS, zero, x), elements(k, "d", i))
-			set, m := k.Test(UnGt, x, zero), GP32()
-			if l.Wide() {
-				KMOVW(set, m)
-				MOVW(m.As16(), bitsAt(k, i))
-			} else {
-				VMOVMSKPS(set, m)
-				MOVB(m.As8(), bitsAt(k, i))
+			bits := bitsAt(k, i)
+			for v := range 64 / lanes {
+				x := k.Load(at(k, "a", i, v))
+				k.Store(k.Op2(VMAXPS, zero, x), at(k, "d", i, v))
+				set := k.Test(UnGt, x, zero)
+				if l.Wide() {
+					KMOVW(set, bits.Offset(v*lanes/8))
+				} else {
+					m := GP32()
+					VMOVMSKPS(set, m)
+					MOVB(m.As8(), bits.Offset(v*lanes/8))
+				}
 			}
 		}
 	})
-	whole(l, "maskMul", "d[i] = 0\nif bit i%8 of b[i/8] is set {\n\td[i] = a[i]\n}", lanes, []string{"d", "a", "b"}, func(k *Kernel) func(i Register) {
-		if l.Wide() {
-			return func(i Register) {
-				m, x := K(), k.Vector()
-				KMOVW(bitsAt(k, i), m)
-				VMOVUPS_Z(elements(k, "a", i), m, x)
-				k.Store(x, elements(k, "d", i))
-			}
+	whole(l, "maskMul", "d[i] = 0\nif bit i%8 of b[i/8] is set {\n\td[i] = a[i]\n}", 64, []string{"d", "a", "b"}, func(k *Kernel) func(i Register) {
+		var each V
+		if !l.Wide() {
+			each = k.Move(EachBit())
 		}
-		bits := k.Move(EachBit())
 		return func(i Register) {
-			m := k.Vector()
-			VPBROADCASTB(bitsAt(k, i), m)
-			VPAND(bits, m, m)
-			VPCMPEQD(bits, m, m)
-			k.Store(k.Op2(VANDPS, m, elements(k, "a", i)), elements(k, "d", i))
+			bits := bitsAt(k, i)
+			for v := range 64 / lanes {
+				if l.Wide() {
+					m, x := K(), k.Vector()
+					KMOVW(bits.Offset(v*lanes/8), m)
+					VMOVUPS_Z(at(k, "a", i, v), m, x)
+					k.Store(x, at(k, "d", i, v))
+					continue
+				}
+				m := k.Vector()
+				VPBROADCASTB(bits.Offset(v*lanes/8), m)
+				VPAND(each, m, m)
+				VPCMPEQD(each, m, m)
+				k.Store(k.Op2(VANDPS, m, at(k, "a", i, v)), at(k, "d", i, v))
+			}
 		}
 	})
 }
