@@ -36,7 +36,7 @@ func Open(name string) (*Snapshot, error) {
 // reads r once, to the snapshot's end. An error is a [*FormatError] unless r
 // itself failed.
 func Read(r io.Reader) (*Snapshot, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReaderSize(r, peek)
 	head, err := in.Peek(2)
 	if len(head) == 0 {
 		if err != io.EOF {
@@ -50,7 +50,7 @@ func Read(r io.Reader) (*Snapshot, error) {
 		if err != nil {
 			return nil, gzipError(err)
 		}
-		in = bufio.NewReaderSize(z, 64<<10)
+		in = bufio.NewReaderSize(z, peek)
 	}
 	s, err := readPlain(in)
 	if err == nil && packed {
@@ -71,6 +71,9 @@ func Read(r io.Reader) (*Snapshot, error) {
 	}
 	return s, nil
 }
+
+// peek is enough to tell formats apart. Larger reads pass the buffer by.
+const peek = 64
 
 // maxTail is how much of a gzipped file after the snapshot is read, in bytes.
 const maxTail = 1 << 20

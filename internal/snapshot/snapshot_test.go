@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -179,8 +180,12 @@ func TestCheckerFinds(t *testing.T) {
 
 func TestCutAtEveryByte(t *testing.T) {
 	data := written(t, sample())
+	step := 1
+	if testing.Short() {
+		step = 13
+	}
 	for name, form := range map[string][]byte{"pickle": data, "json": asJSON(t, data), "gzip": zipped(t, data)} {
-		for n := range len(form) {
+		for n := 0; n < len(form); n += step {
 			_, err := Read(bytes.NewReader(form[:n]))
 			var format *FormatError
 			if !errors.As(err, &format) {
@@ -213,4 +218,28 @@ func (f *failing) Read(b []byte) (int, error) {
 	n := copy(b, f.data)
 	f.data = f.data[n:]
 	return n, nil
+}
+
+// Reading costs a bounded number of bytes an event, of those kept and of those
+// dropped again, so that a dump of 16 million events fits in a gigabyte.
+func TestMemoryPerEvent(t *testing.T) {
+	var b bytes.Buffer
+	if err := snapshottest.WriteTraining(&b, snapshottest.Training{Events: 200_000, Layers: 12}); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := mustRead(t, b.Bytes())
+	runtime.ReadMemStats(&after)
+	n := uint64(s.Devices[0].Trace.Len())
+	if got := (after.TotalAlloc - before.TotalAlloc) / n; got > 56 {
+		t.Errorf("%d bytes allocated an event, want at most 56", got)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if got := (after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)) / n; got > 40 {
+		t.Errorf("%d bytes kept an event, want at most 40", got)
+	}
+	runtime.KeepAlive(s)
 }

@@ -160,8 +160,8 @@ func (f *loopFinder) stackOf(sig uint32) snapshot.StackID {
 // equally often the first, for the counts that make up most of the trace.
 func (f *loopFinder) candidates() []uint32 {
 	type group struct {
-		count, events, first, members int
-		sig                           uint32
+		count, events, first int
+		sig                  uint32
 	}
 	groups := map[int]*group{}
 	for s, n := range f.counts {
