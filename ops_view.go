@@ -70,18 +70,23 @@ func viewStrides(old, strides, shape []int) ([]int, bool) {
 	if size(old) == 0 {
 		return stridesFor(out, shape), true
 	}
-	// Walk both shapes from the back, matching runs of old dimensions that lie
-	// without gaps to runs of new ones of the same product.
+	// Walk both shapes from the back. A run of old dimensions that lie without
+	// gaps, step apart at its end, must be a run of new ones of the same product.
+	if len(old) == 0 {
+		for j := range out {
+			out[j] = 1
+		}
+		return out, true
+	}
 	j := len(shape) - 1
+	step, n := strides[len(old)-1], 1
 	for i := len(old) - 1; i >= 0; i-- {
-		step := strides[i]
-		n := old[i]
-		for i > 0 && (old[i-1] == 1 || strides[i-1] == strides[i]*old[i] || n == 1) {
-			i--
-			if n == 1 {
-				step = strides[i]
-			}
-			n *= old[i]
+		if n == 1 {
+			step = strides[i]
+		}
+		n *= old[i]
+		if i > 0 && (n == 1 || old[i-1] == 1 || strides[i-1] == n*step) {
+			continue
 		}
 		got := 1
 		for j >= 0 && (got < n || shape[j] == 1) {
@@ -92,9 +97,7 @@ func viewStrides(old, strides, shape []int) ([]int, bool) {
 		if got != n {
 			return nil, false
 		}
-	}
-	for ; j >= 0; j-- {
-		out[j] = 1
+		n = 1
 	}
 	return out, true
 }

@@ -40,12 +40,14 @@ func (l *layout) contiguous() bool {
 
 // repeats reports whether several elements are one number in memory.
 func (l *layout) repeats() bool {
+	repeats := false
 	for i, n := range l.shape {
-		if l.strides[i] == 0 && n > 1 {
-			return true
+		if n == 0 {
+			return false
 		}
+		repeats = repeats || l.strides[i] == 0 && n > 1
 	}
-	return false
+	return repeats
 }
 
 // array returns the layout over memory that starts at base.
