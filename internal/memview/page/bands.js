@@ -95,7 +95,7 @@ function bandsByBlock(dev, page, from, to) {
   }
   for (let a = 0; a < dev.blocks; a++) if (of[a] === -2) of[a] = list.length;
   const names = list.map(a => dev.stacks.siteText(dev.stack[a]));
-  const colours = list.map(a => shade(kindColour(page.meta.kinds[dev.kind[a]], dev.kind[a]), a));
+  const colours = list.map(a => shade(page.baseColour(a), a));
   let merged = -1;
   if (small) {
     merged = list.length;

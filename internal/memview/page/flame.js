@@ -130,6 +130,7 @@ class Flame {
   colour(box) {
     if (box.above) return theme('grid');
     if (this.page.query) return this.holdsMatch(box.node) ? palette[1] : theme('grid');
+    if (this.page.oneKind) return muted(box.node.frame < 0 ? restColour : palette[box.node.frame % palette.length], box.depth);
     let best = 0;
     const kinds = box.node.kinds;
     for (let k = 1; k < kinds.length; k++) if (kinds[k] > kinds[best]) best = k;

@@ -15,7 +15,7 @@ class Page {
     this.meta = meta;
     this.stacks = stacks;
     this.devices = [];
-    this.mode = 'kind';
+    this.mode = this.oneKind ? 'line' : 'kind';
     this.axis = 'event';
     this.by = 'line';
     this.level = 3;
@@ -130,6 +130,13 @@ class Page {
     this.changed();
   }
 
+  // With one kind of memory, colours tell lines apart.
+  get oneKind() { return this.meta.kinds.length < 2; }
+  baseColour(a) {
+    const d = this.device;
+    return this.oneKind ? palette[this.stacks.site[d.stack[a]] % palette.length] : kindColour(this.meta.kinds[d.kind[a]], d.kind[a]);
+  }
+
   get showsReserved() { return this.device.segments > 0 && !this.query; }
 
   // bands returns what the timeline stacks.
@@ -154,7 +161,7 @@ class Page {
 
   blockColour(a) {
     if (this.query) return this.matches(this.device, a) ? palette[1] : restColour;
-    return shade(kindColour(this.meta.kinds[this.device.kind[a]], this.device.kind[a]), this.mode === 'block' ? a : 0);
+    return shade(this.baseColour(a), this.mode === 'block' ? a : 0);
   }
 
   search(text) {
@@ -209,8 +216,10 @@ class Page {
       if (query) b.addEventListener('click', () => { $('search').value = query; this.search(query); });
     };
     if (bands.block) { // too many for a legend: their kinds
-      const byKind = bandsByKind(d, this), at = sweep(d, byKind, [this.instant]).heights;
-      byKind.names.forEach((name, k) => { if (at[k] || byKind.n < 9) item(byKind.colours[k], name, bytesText(at[k]), name); });
+      if (!this.oneKind) {
+        const byKind = bandsByKind(d, this), at = sweep(d, byKind, [this.instant]).heights;
+        byKind.names.forEach((name, k) => { if (at[k] || byKind.n < 9) item(byKind.colours[k], name, bytesText(at[k]), name); });
+      }
       if (bands.merged >= 0) item(restColour, countText(merged[0], 'smaller block'), bytesText(heights[bands.merged]));
     } else {
       const order = [...bands.names.keys()].sort((a, b) => heights[b] - heights[a]);
@@ -254,7 +263,7 @@ class Page {
       element('td', bytesText(g.bytes), r, 'n');
       const share = element('td', undefined, r, 'share'), bar = element('i', undefined, share);
       bar.style.width = 100 * g.bytes / Math.max(shown[0].bytes, 1) + '%';
-      bar.style.background = kindColour(this.meta.kinds[kind], kind);
+      bar.style.background = this.baseColour(g.largest);
       element('td', g.count.toLocaleString('en'), r, 'n');
       const cell = element('td', undefined, r), dot = element('span', undefined, cell, 'dot');
       dot.style.background = bar.style.background;
