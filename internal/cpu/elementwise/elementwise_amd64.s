@@ -4500,56 +4500,63 @@ TEXT ·reluMaskAVX2(SB), NOSPLIT, $0-56
 	JZ     done
 
 loop:
-	MOVQ      SI, DI
-	SHRQ      $0x03, DI
 	VMOVUPS   (DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, (CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
-	VMOVMSKPS Y1, R8
-	MOVB      R8, (BX)(DI*1)
+	VMOVMSKPS Y1, DI
 	VMOVUPS   32(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 32(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 1(BX)(DI*1)
+	SHLQ      $0x08, R8
+	ORQ       R8, DI
 	VMOVUPS   64(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 64(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 2(BX)(DI*1)
+	SHLQ      $0x10, R8
+	ORQ       R8, DI
 	VMOVUPS   96(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 96(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 3(BX)(DI*1)
+	SHLQ      $0x18, R8
+	ORQ       R8, DI
 	VMOVUPS   128(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 128(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 4(BX)(DI*1)
+	SHLQ      $0x20, R8
+	ORQ       R8, DI
 	VMOVUPS   160(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 160(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 5(BX)(DI*1)
+	SHLQ      $0x28, R8
+	ORQ       R8, DI
 	VMOVUPS   192(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 192(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 6(BX)(DI*1)
+	SHLQ      $0x30, R8
+	ORQ       R8, DI
 	VMOVUPS   224(DX)(SI*4), Y1
 	VMAXPS    Y1, Y0, Y2
 	VMOVUPS   Y2, 224(CX)(SI*4)
 	VCMPPS    $0x16, Y0, Y1, Y1
 	VMOVMSKPS Y1, R8
-	MOVB      R8, 7(BX)(DI*1)
+	SHLQ      $0x38, R8
+	ORQ       R8, DI
+	MOVQ      SI, R8
+	SHRQ      $0x03, R8
+	MOVQ      DI, (BX)(R8*1)
 	ADDQ      $0x40, SI
 	CMPQ      SI, AX
 	JL        loop
@@ -9259,7 +9266,7 @@ large:
 	RET
 
 // func reluMaskAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·reluMaskAVX512(SB), NOSPLIT, $0-56
 	MOVQ   n+0(FP), AX
 	MOVQ   d+8(FP), CX
@@ -9271,31 +9278,31 @@ TEXT ·reluMaskAVX512(SB), NOSPLIT, $0-56
 	JZ     done
 
 loop:
-	MOVQ    SI, DI
-	SHRQ    $0x03, DI
-	VMOVUPS (DX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z2
-	VMOVUPS Z2, (CX)(SI*4)
-	VCMPPS  $0x16, Z0, Z1, K1
-	KMOVW   K1, (BX)(DI*1)
-	VMOVUPS 64(DX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z2
-	VMOVUPS Z2, 64(CX)(SI*4)
-	VCMPPS  $0x16, Z0, Z1, K1
-	KMOVW   K1, 2(BX)(DI*1)
-	VMOVUPS 128(DX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z2
-	VMOVUPS Z2, 128(CX)(SI*4)
-	VCMPPS  $0x16, Z0, Z1, K1
-	KMOVW   K1, 4(BX)(DI*1)
-	VMOVUPS 192(DX)(SI*4), Z1
-	VMAXPS  Z1, Z0, Z2
-	VMOVUPS Z2, 192(CX)(SI*4)
-	VCMPPS  $0x16, Z0, Z1, K1
-	KMOVW   K1, 6(BX)(DI*1)
-	ADDQ    $0x40, SI
-	CMPQ    SI, AX
-	JL      loop
+	VMOVUPS  (DX)(SI*4), Z1
+	VMAXPS   Z1, Z0, Z2
+	VMOVUPS  Z2, (CX)(SI*4)
+	VCMPPS   $0x16, Z0, Z1, K1
+	VMOVUPS  64(DX)(SI*4), Z1
+	VMAXPS   Z1, Z0, Z2
+	VMOVUPS  Z2, 64(CX)(SI*4)
+	VCMPPS   $0x16, Z0, Z1, K2
+	VMOVUPS  128(DX)(SI*4), Z1
+	VMAXPS   Z1, Z0, Z2
+	VMOVUPS  Z2, 128(CX)(SI*4)
+	VCMPPS   $0x16, Z0, Z1, K3
+	VMOVUPS  192(DX)(SI*4), Z1
+	VMAXPS   Z1, Z0, Z2
+	VMOVUPS  Z2, 192(CX)(SI*4)
+	VCMPPS   $0x16, Z0, Z1, K4
+	KUNPCKWD K1, K2, K1
+	KUNPCKWD K3, K4, K2
+	KUNPCKDQ K1, K2, K1
+	MOVQ     SI, DI
+	SHRQ     $0x03, DI
+	KMOVQ    K1, (BX)(DI*1)
+	ADDQ     $0x40, SI
+	CMPQ     SI, AX
+	JL       loop
 
 done:
 	VZEROUPPER
