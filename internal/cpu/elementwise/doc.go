@@ -11,12 +11,15 @@
 //
 // Results are those of PyTorch's operation of the same name, element by
 // element and without regard to layout: the same input bits give the same
-// output bits at any position, stride or shape. For float32 the functions of
-// package math are evaluated in float64 and rounded once, so they are within
-// half a unit in the last place of the true value, where PyTorch's are within
-// one or two.
+// output bits at any position, stride or shape. Sums with a product round once
+// where PyTorch's vector code does. Functions of float32 are within the units in
+// the last place that the README lists, as PyTorch's are; those of float64, and
+// on the generic level all, are package math's, evaluated in float64 and rounded
+// once.
+//
+// Large operations run in tasks of a size that depends on the shape alone.
 //
 // [Copy] and its neighbours show the shape of every operation: a table of
-// kernels over contiguous elements, one per dtype, and the walk (walk.go) that
-// brings strided memory to them.
+// kernels over contiguous elements (kernel.go), the short way for contiguous
+// arrays (run.go), and the walk (walk.go) that brings strided memory to them.
 package elementwise
