@@ -140,18 +140,24 @@ func (d *dump) advice(h *timeline.History, f *timeline.Failure) []string {
 	}
 	options := d.recordedOptions()
 	options.Capacity = capacity
-	if fits(replay.NewPyTorch(options)) && f.Verdict == timeline.HoleThatFits {
-		return []string{"a free block was large enough, and PyTorch's rules would have used it: trying again may work"}
+	expandable := h.Expandable() || d.snapshot.Setting("expandable_segments") == "True"
+	recorded := replay.NewPyTorch(options)
+	if expandable {
+		recorded = replay.NewExpandable(options)
+	}
+	if fits(recorded) {
+		if f.Verdict == timeline.HoleThatFits {
+			return []string{"a free block was large enough, and PyTorch's rules would have used it: trying again may work"}
+		}
+		return []string{"a replay by PyTorch's rules does not fail here, so no setting can be shown to help: the trace may lack memory from before it, or the device was shared"}
 	}
 	var advice []string
-	if d.snapshot.Setting("expandable_segments") != "True" && !h.Expandable() {
-		if fits(replay.NewExpandable(options)) {
-			advice = append(advice, "with expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) the same trace fits")
-		}
+	if !expandable && fits(replay.NewExpandable(options)) {
+		advice = append(advice, "with expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) the same trace fits")
 	}
 	for _, split := range []uint64{64 << 20, 128 << 20, 256 << 20, 512 << 20} {
 		o := options
-		if o.MaxSplit == 0 && !h.Expandable() {
+		if o.MaxSplit == 0 && !expandable {
 			if o.MaxSplit = split; fits(replay.NewPyTorch(o)) {
 				advice = append(advice, fmt.Sprintf("with max_split_size_mb:%d the same trace fits", split>>20))
 				break
@@ -188,12 +194,7 @@ func (q *memQuery) oomText(d *dump, h *timeline.History, f *timeline.Failure, r 
 	q.printHolders("what held the memory, by kind", r.Kinds, v.Live)
 	q.printHolders("what held the memory, by line", r.Holders, v.Live)
 	if v.Verdict != timeline.Exhaustion && len(r.Pins) > 0 {
-		fmt.Fprintf(q.out, "\n  segments held open by live blocks\n")
-		var rows [][]string
-		for _, p := range r.Pins[:min(len(r.Pins), 5)] {
-			rows = append(rows, []string{bytesText(p.Bytes), bytesText(p.Free) + " free", bytesText(p.Live) + " live", plain(p.Holders[0].Kind), tail(plain(p.Holders[0].Site), siteWidth-10)})
-		}
-		table(q.out, "    ", rows)
+		q.pinsText(d, f.Pins)
 	}
 	if len(r.Release) > 0 {
 		q.printHolders("release first (enough together; what can be computed again comes first)", r.Release, v.Live)

@@ -125,7 +125,7 @@ func (q *memQuery) deviceFigures(d *dump, h *timeline.History) deviceReport {
 func (q *memQuery) reportText(d *dump, r *memReport) {
 	fmt.Fprintf(q.out, "%s: %s, %s\n", plain(d.name), d.snapshot.Format, countText(len(r.Devices), "device"))
 	for i := range r.Devices {
-		q.deviceText(d.histories[i], &r.Devices[i])
+		q.deviceText(d, d.histories[i], &r.Devices[i])
 	}
 	guess := ""
 	if d.names.Guessed {
@@ -147,7 +147,7 @@ func (q *memQuery) reportText(d *dump, r *memReport) {
 	q.printHolders("at the peak, by line", r.PeakHolders, peak)
 }
 
-func (q *memQuery) deviceText(h *timeline.History, r *deviceReport) {
+func (q *memQuery) deviceText(d *dump, h *timeline.History, r *deviceReport) {
 	fmt.Fprintf(q.out, "\n%s\n", h.Device.Name())
 	rows := [][]string{
 		{"reserved", bytesText(r.Reserved), "in " + countText(r.Segments, "segment")},
@@ -169,20 +169,43 @@ func (q *memQuery) deviceText(h *timeline.History, r *deviceReport) {
 	rows = append(rows, []string{"free", bytesText(r.Free), fmt.Sprintf("in %s; the largest is %s", countText(r.Holes, "hole"), bytesText(r.LargestHole))},
 		[]string{"", bytesText(r.Releasable), "of it in whole segments, which emptying the cache gives back"})
 	table(q.out, "  ", rows)
-	if len(r.Pins) == 0 {
+	q.pinsText(d, h.FragmentationNow().Pins)
+}
+
+// pinsText prints the segments that are partly free, by who holds most of each.
+func (q *memQuery) pinsText(d *dump, pins []timeline.Pin) {
+	if len(pins) == 0 {
 		return
 	}
-	fmt.Fprintf(q.out, "\n  segments held open by live blocks\n")
-	rows = nil
-	pins := slices.Clone(r.Pins)
-	slices.SortStableFunc(pins, func(a, b pin) int { return cmp.Compare(b.Free, a.Free) })
-	for _, p := range pins[:min(len(pins), 5)] {
-		who := p.Holders[0]
-		more := ""
-		if n := len(p.Holders) - 1; n > 0 {
-			more = fmt.Sprintf(" and %d more", n)
+	type key struct{ kind, site string }
+	type group struct {
+		key
+		segments   int
+		free, live uint64
+	}
+	at := map[key]int{}
+	var groups []group
+	for _, p := range pins {
+		who := d.names.Holders(p.Blocks)[0]
+		k := key{who.Kind, who.Site}
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, group{key: k})
 		}
-		rows = append(rows, []string{bytesText(p.Bytes), bytesText(p.Free) + " free", bytesText(p.Live) + " live", plain(who.Kind), tail(plain(who.Site), siteWidth-10) + more})
+		groups[i].segments++
+		groups[i].free += p.Free
+		groups[i].live += p.Live
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.free, a.free) })
+	fmt.Fprintf(q.out, "\n  segments held open by live blocks, by who holds most of them\n")
+	var rows [][]string
+	for _, g := range groups[:q.shown(len(groups))] {
+		rows = append(rows, []string{bytesText(g.free) + " free", bytesText(g.live) + " live", countText(g.segments, "segment"), plain(g.kind), tail(plain(g.site), siteWidth)})
+	}
+	if rest := len(groups) - len(rows); rest > 0 {
+		rows = append(rows, []string{"", "", "", "", fmt.Sprintf("%d more (--top 0 lists all)", rest)})
 	}
 	table(q.out, "    ", rows)
 }

@@ -187,8 +187,10 @@ func failing() *snapshot.Snapshot {
 		event(snapshot.SegmentAlloc, base, 20<<20)
 		event(snapshot.Alloc, base, 9<<20)
 		event(snapshot.Alloc, base+9<<20, 9<<20)
-		event(snapshot.FreeRequested, base, 9<<20)
-		event(snapshot.FreeCompleted, base, 9<<20)
+	}
+	for i := range uint64(4) {
+		event(snapshot.FreeRequested, 1<<40+i<<30, 9<<20)
+		event(snapshot.FreeCompleted, 1<<40+i<<30, 9<<20)
 	}
 	event(snapshot.OutOfMemory, 1<<20, 30<<20)
 	for i := range uint64(4) {
@@ -211,7 +213,7 @@ func TestMemOOM(t *testing.T) {
 	if f == nil || f.Verdict != "fragmentation" || f.Asked != 30<<20 || f.Live != 36<<20 || f.Reserved != 80<<20 || f.LargestHole != 9<<20 || f.Free != 44<<20 {
 		t.Fatalf("%+v", f)
 	}
-	if len(r.Pins) != 4 || len(r.Release) != 1 || len(r.Advice) == 0 {
+	if len(r.Pins) != 4 || len(r.Release) != 1 || len(r.Advice) != 1 || !strings.Contains(r.Advice[0], "no setting that was tried") {
 		t.Errorf("%d pins, release %v, advice %q", len(r.Pins), r.Release, r.Advice)
 	}
 	status, out, _ := mem(t, "oom", path)
@@ -220,6 +222,36 @@ func TestMemOOM(t *testing.T) {
 	}
 	if r := answer[memOOM](t, 0, "oom", trainingFile(t, snapshottest.Training{Events: 100, Layers: 1})); r.Failed != nil {
 		t.Errorf("a failure where there was none: %+v", r.Failed)
+	}
+}
+
+// Advice is given where a replay shows it to be true, and not where the setting is
+// on already.
+func TestMemOOMAdvice(t *testing.T) {
+	for setting, want := range map[string]bool{"False": true, "True": false} {
+		s := snapshot.New()
+		s.Settings = []snapshot.Setting{{Key: "expandable_segments", Value: setting}}
+		d := s.Device(0)
+		event := func(a snapshot.Action, addr, size uint64) {
+			d.Trace.Append(snapshot.Event{Addr: addr, Size: size, Class: s.ClassOf(snapshot.Class{Action: a})})
+		}
+		// Three blocks of 6 MiB in each segment of 20 leave 2 MiB that fit nothing.
+		for i := range uint64(10) {
+			base := 1<<40 + i<<30
+			event(snapshot.SegmentAlloc, base, 20<<20)
+			for k := range uint64(3) {
+				event(snapshot.Alloc, base+k*6<<20, 6<<20)
+			}
+		}
+		event(snapshot.OutOfMemory, 0, 6<<20)
+		var b bytes.Buffer
+		if err := s.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		r := answer[memOOM](t, 3, "oom", file(t, "oom.pickle", b.Bytes()))
+		if got := strings.Contains(strings.Join(r.Advice, ""), "expandable_segments:True"); got != want || r.Failed.Verdict != "fragmentation" {
+			t.Errorf("expandable_segments %s: %s, advice %q", setting, r.Failed.Verdict, r.Advice)
+		}
 	}
 }
 
