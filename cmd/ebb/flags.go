@@ -26,6 +26,7 @@ type settings struct {
 	metrics    string
 	report     string
 	html       string
+	snapshot   string
 	cpuprofile string
 	trace      string
 	quiet      bool
@@ -85,6 +86,9 @@ var flags = []flag{
 	}},
 	{"trace", func(f *pflag.FlagSet, name string, s *settings) {
 		f.StringVar(&s.trace, name, s.trace, "`file` for an execution trace, for go tool trace")
+	}},
+	{"snapshot", func(f *pflag.FlagSet, name string, s *settings) {
+		f.StringVar(&s.snapshot, name, s.snapshot, "`file` for the history of every allocation, for ebb mem and PyTorch's viewer: name it *.pickle")
 	}},
 	{"quiet", func(f *pflag.FlagSet, name string, s *settings) {
 		f.BoolVar(&s.quiet, name, s.quiet, "print nothing but errors")

@@ -51,6 +51,9 @@ func (j *job) do(ctx context.Context) error {
 	}
 	j.rt = ebb.NewRuntime(opts...)
 	j.rt.ManualSeed(j.seed)
+	if j.snapshot != "" {
+		j.rt.RecordHistory(ebb.DefaultHistory)
+	}
 	j.life = lifecycle.Start(j.rt, j.program.name)
 	if j.html != "" {
 		j.recorder = startRecorder(j.rt)
@@ -67,7 +70,7 @@ func (j *job) do(ctx context.Context) error {
 	err = errors.Join(err, profiles.stop()) // before the proof, which is not to count their memory
 	freed := j.life.Free()
 	j.recorder.stop(freed == nil)
-	err = errors.Join(err, j.metrics.close(), j.rt.Close(), j.tell())
+	err = errors.Join(err, j.writeSnapshot(), j.metrics.close(), j.rt.Close(), j.tell())
 	return outcome(ctx, err, freed)
 }
 
@@ -77,7 +80,7 @@ func (j *job) prepare() error {
 	if j.threads > 0 {
 		cpu.SetNumThreads(j.threads)
 	}
-	for _, path := range []string{j.report, j.html} {
+	for _, path := range []string{j.report, j.html, j.snapshot} {
 		if err := probe(path); err != nil {
 			return err
 		}
@@ -103,12 +106,29 @@ func guarded(f func() error) (err error) {
 func (j *job) enter(s lifecycle.State) {
 	j.life.Enter(s)
 	j.recorder.note(s.String(), true)
+	j.rt.Mark(s.String())
 }
 
 // mark notes something that was released between states.
 func (j *job) mark(name string) {
 	j.life.Mark(name)
 	j.recorder.note(name, false)
+	j.rt.Mark(name)
+}
+
+// markStep notes in the history that a step begins.
+func (j *job) markStep(n int) {
+	if j.snapshot != "" {
+		j.rt.Mark(fmt.Sprint("step ", n))
+	}
+}
+
+// writeSnapshot writes the whole history, with what survived.
+func (j *job) writeSnapshot() error {
+	if j.snapshot == "" {
+		return nil
+	}
+	return writeStream(j.snapshot, j.rt.WriteSnapshot)
 }
 
 // tell prints the report and writes it where the flags say.

@@ -15,7 +15,7 @@ import (
 var linear = &program{
 	name:  "linear",
 	short: "Linear regression: Linear(10, 1) on 100 random samples",
-	flags: []string{"epochs", "steps", "batch-size", "lr", "momentum", "seed", "threads", "limit", "metrics", "report", "html", "cpuprofile", "trace", "quiet"},
+	flags: []string{"epochs", "steps", "batch-size", "lr", "momentum", "seed", "threads", "limit", "metrics", "report", "html", "snapshot", "cpuprofile", "trace", "quiet"},
 	defaults: settings{
 		epochs:    10,
 		batchSize: 10,

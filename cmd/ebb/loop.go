@@ -28,6 +28,7 @@ func (j *job) train(ctx context.Context, loader *data.Loader[data.Batch], step f
 			if err != nil {
 				return err
 			}
+			j.markStep(n)
 			loss := float32(step(b).Item())
 			if err := j.metrics.step(epoch, n, loss); err != nil {
 				return err

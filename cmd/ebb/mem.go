@@ -154,28 +154,7 @@ func writeFile(c *cobra.Command, path string, content func(w io.Writer) error) e
 	if path == "-" {
 		return fail(content(c.OutOrStdout()))
 	}
-	if inPlace(path) {
-		w, err := openInPlace(path)
-		if err == nil {
-			err = errors.Join(content(w), w.Close())
-		}
-		if err != nil {
-			return fail(fileError("write", path, err))
-		}
-		return nil
-	}
-	f, err := createTemporary(path)
-	if err != nil {
-		return fail(fileError("write", path, err))
-	}
-	if err = errors.Join(content(f), f.Close()); err == nil {
-		err = renameTemporary(target(path))
-	}
-	if err != nil {
-		removeTemporary()
-		return fail(fileError("write", path, err))
-	}
-	return nil
+	return fail(writeStream(path, content))
 }
 
 // outputName returns the name of a file made of an input: with another ending,

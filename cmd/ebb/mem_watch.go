@@ -2,76 +2,234 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ebb-ml/ebb/memory"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
-// processFigures are what the system says of another process, in bytes.
-type processFigures struct {
-	name                  string
-	rss, anon, file, peak uint64
-	threads               uint64
-}
+// leastInterval bounds --interval.
+const leastInterval = 10 * time.Millisecond
 
 func newMemWatch() *cobra.Command {
-	q := &memQuery{}
-	interval := time.Second
-	once := false
+	w := &watcher{interval: time.Second}
 	c := &cobra.Command{
-		Use:   "watch PID",
+		Use:   "watch PID or URL",
 		Short: "Live figures of a running process",
-		Args:  cobra.ExactArgs(1),
+		Long: `Show live figures of a running process, until it ends or a signal comes.
+
+A program of Ebb's tells them by PID if it was started with EBB_MEMORY=listen or
+calls memory.Listen, and by URL where it serves memory.Handler
+(http://localhost:8080/debug/memory/). Of any other process Linux tells what is
+resident, which does not tell tensors from other memory.
+
+On a terminal the figures are drawn anew each time; elsewhere each is a line.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			q.out, q.errs = c.OutOrStdout(), c.ErrOrStderr()
-			pid, err := strconv.Atoi(args[0])
-			if err != nil || pid <= 0 {
-				return fmt.Errorf("%q is no process id", args[0])
+			w.out, w.errs = c.OutOrStdout(), c.ErrOrStderr()
+			if w.interval < leastInterval {
+				return fmt.Errorf("--interval: %v or more", leastInterval)
 			}
-			if interval < 10*time.Millisecond {
-				return errors.New("--interval: 10ms or more")
+			read, err := w.source(args[0])
+			if err != nil {
+				return err
 			}
-			ctx, release := withSignals(c.Context())
+			ctx, release := withSignals(context.Background())
 			defer release()
-			return q.watch(ctx, pid, interval, once)
+			return w.watch(ctx, read)
 		},
 	}
-	c.Flags().DurationVar(&interval, "interval", interval, "time between two figures")
-	c.Flags().BoolVar(&once, "once", false, "print one and end")
+	c.Flags().DurationVar(&w.interval, "interval", w.interval, "time between two figures")
+	c.Flags().BoolVar(&w.once, "once", false, "print one and end")
+	c.Flags().BoolVar(&w.json, "json", false, "print a line of JSON each time")
 	return c
 }
 
-// watch prints a line at each interval until the process ends or a signal comes.
-func (q *memQuery) watch(ctx context.Context, pid int, interval time.Duration, once bool) error {
-	fmt.Fprintf(q.errs, "ebb: process %d is not asked for its own figures; these are the system's, which do not tell tensors from other memory\n", pid)
-	if ctx == nil {
-		ctx = context.Background()
+// watcher shows figures again and again.
+type watcher struct {
+	interval   time.Duration
+	once, json bool
+	out, errs  io.Writer
+	drawn      int // lines that are on the terminal and will be drawn over
+}
+
+// reading is what a process tells, and how it was asked.
+type reading struct {
+	memory.Status
+	Source  string `json:"source"`           // "process", or "system" where the process does not tell
+	Reason  string `json:"reason,omitempty"` // why it does not
+	Threads uint64 `json:"threads,omitempty"`
+	most    uint64 // resident, of the system
+	files   uint64
+}
+
+// source returns what reads the figures of a PID or URL.
+func (w *watcher) source(target string) (read func(context.Context) (*reading, error), err error) {
+	if pid, err := strconv.Atoi(target); err == nil && pid > 0 {
+		return (&processSource{pid: pid}).read, nil
 	}
-	ticker := time.NewTicker(interval)
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is neither a process id nor a URL such as http://localhost:8080/debug/memory/", target)
+	}
+	u = u.JoinPath("status.json")
+	return func(ctx context.Context) (*reading, error) { return readStatus(ctx, http.DefaultClient, u.String()) }, nil
+}
+
+// maxStatus bounds what is read of an answer.
+const maxStatus = 1 << 20
+
+// readStatus asks a handler for its figures.
+func readStatus(ctx context.Context, c *http.Client, url string) (*reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	r := &reading{Source: "process"}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxStatus)).Decode(&r.Status); err != nil {
+		return nil, fmt.Errorf("%s tells no figures of memory: %w", url, err)
+	}
+	if r.PID == 0 {
+		return nil, fmt.Errorf("%s tells no figures of memory", url)
+	}
+	return r, nil
+}
+
+// processSource reads the figures of a process: its own, or the system's.
+type processSource struct {
+	pid    int
+	client *http.Client // nil: it was not asked yet
+	reason string       // why it is not asked
+}
+
+func (s *processSource) read(ctx context.Context) (*reading, error) {
+	if s.client == nil && s.reason == "" {
+		s.connect()
+	}
+	if s.reason == "" {
+		r, err := readStatus(ctx, s.client, "http://process/status.json")
+		if err == nil || ctx.Err() != nil {
+			return r, err
+		}
+		s.reason = "its socket gives no answer: " + err.Error()
+	}
+	return s.readSystem()
+}
+
+// connect finds the socket of the process.
+func (s *processSource) connect() {
+	path, err := memory.Socket(s.pid)
+	if err == nil {
+		_, err = os.Lstat(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.reason = fmt.Sprintf("it has no socket %s: it was started without EBB_MEMORY=listen and does not call memory.Listen, or it is another user's or none of Ebb's", path)
+		return
+	case err != nil:
+		s.reason = err.Error()
+		return
+	}
+	s.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+}
+
+// readSystem reads /proc/PID/status.
+func (s *processSource) readSystem() (*reading, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("process %d does not tell its figures (%s), and only Linux tells those of another process", s.pid, s.reason)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fs.ErrNotExist
+		}
+		return nil, fmt.Errorf("process %d: %w", s.pid, err)
+	}
+	r := &reading{Source: "system", Reason: s.reason}
+	r.Time, r.PID = time.Now(), s.pid
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = strings.TrimSpace(value)
+		n, _ := strconv.ParseUint(strings.TrimSuffix(value, " kB"), 10, 64)
+		switch key {
+		case "Name":
+			r.Program = value
+		case "VmRSS":
+			r.RSS = int64(n << 10)
+		case "RssAnon":
+			r.Anon = int64(n << 10)
+		case "RssFile":
+			r.files = n << 10
+		case "VmHWM":
+			r.most = n << 10
+		case "Threads":
+			r.Threads = n
+		}
+	}
+	return r, nil
+}
+
+// watch shows a reading at each interval until the process ends or a signal comes.
+func (w *watcher) watch(ctx context.Context, read func(context.Context) (*reading, error)) error {
+	terminal := false
+	if f, ok := w.out.(*os.File); ok {
+		terminal = term.IsTerminal(int(f.Fd()))
+	}
+	ticker := time.NewTicker(w.interval)
 	defer ticker.Stop()
-	start := time.Now()
+	start, before := time.Now(), ""
 	for first := true; ; first = false {
-		f, err := readProcess(pid)
-		if err != nil {
-			if !first && errors.Is(err, os.ErrNotExist) {
-				fmt.Fprintf(q.errs, "ebb: process %d has ended\n", pid)
-				return nil
-			}
+		r, err := read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !first && errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintln(w.errs, "ebb: the process has ended")
+			return nil
+		case err != nil:
 			return fail(err)
 		}
-		if first {
-			fmt.Fprintf(q.out, "%s (%d)\n%10s  %12s  %12s  %12s  %12s  %7s\n", plain(f.name), pid, "time", "resident", "anonymous", "files", "most", "threads")
+		if r.Source != before && r.Reason != "" && !w.json {
+			fmt.Fprintf(w.errs, "ebb: these are the system's figures, which do not tell tensors from other memory; process %d tells no more: %s\n", r.PID, plain(r.Reason))
+			w.drawn = 0
 		}
-		fmt.Fprintf(q.out, "%9.1fs  %12s  %12s  %12s  %12s  %7d\n", time.Since(start).Seconds(), bytesText(f.rss), bytesText(f.anon), bytesText(f.file), bytesText(f.peak), f.threads)
-		if once {
-			return nil
+		switch {
+		case w.json:
+			err = w.line(r)
+		case terminal:
+			err = w.draw(r)
+		default:
+			err = w.row(r, time.Since(start), r.Source != before)
 		}
+		if err != nil || w.once {
+			return fail(err)
+		}
+		before = r.Source
 		select {
 		case <-ctx.Done():
 			return nil
@@ -80,37 +238,12 @@ func (q *memQuery) watch(ctx context.Context, pid int, interval time.Duration, o
 	}
 }
 
-// readProcess reads /proc/PID/status.
-func readProcess(pid int) (processFigures, error) {
-	if runtime.GOOS != "linux" {
-		return processFigures{}, errors.New("only Linux tells the figures of another process without its help")
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// line prints a reading as a line of JSON.
+func (w *watcher) line(r *reading) error {
+	text, err := json.Marshal(r)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return processFigures{}, fmt.Errorf("process %d: %w", pid, os.ErrNotExist)
-		}
-		return processFigures{}, fmt.Errorf("process %d: %w", pid, err)
+		return err
 	}
-	var f processFigures
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		value = strings.TrimSpace(value)
-		n, _ := strconv.ParseUint(strings.TrimSuffix(value, " kB"), 10, 64)
-		switch key {
-		case "Name":
-			f.name = value
-		case "VmRSS":
-			f.rss = n << 10
-		case "RssAnon":
-			f.anon = n << 10
-		case "RssFile":
-			f.file = n << 10
-		case "VmHWM":
-			f.peak = n << 10
-		case "Threads":
-			f.threads = n
-		}
-	}
-	return f, nil
+	_, err = fmt.Fprintf(w.out, "%s\n", text)
+	return err
 }

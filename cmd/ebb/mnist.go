@@ -18,7 +18,7 @@ import (
 var mnist = &program{
 	name:  "mnist",
 	short: "Handwritten digits: Linear(784, 128), ReLU, Linear(128, 10) on MNIST",
-	flags: []string{"epochs", "steps", "batch-size", "lr", "momentum", "seed", "threads", "workers", "limit", "data", "metrics", "report", "html", "cpuprofile", "trace", "quiet"},
+	flags: []string{"epochs", "steps", "batch-size", "lr", "momentum", "seed", "threads", "workers", "limit", "data", "metrics", "report", "html", "snapshot", "cpuprofile", "trace", "quiet"},
 	defaults: settings{
 		epochs:    2,
 		batchSize: 64,

@@ -85,11 +85,18 @@ func probe(path string) error {
 // write writes a file whole or not at all: new beside its target, then renamed. A
 // target that is no regular file is written in place.
 func write(path string, content []byte) error {
+	return writeStream(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// writeStream is write for content that is produced as it is written.
+func writeStream(path string, content func(w io.Writer) error) error {
 	if inPlace(path) {
 		w, err := openInPlace(path)
 		if err == nil {
-			_, err = w.Write(content)
-			err = errors.Join(err, w.Close())
+			err = errors.Join(content(w), w.Close())
 		}
 		if err != nil {
 			return fileError("write", path, err)
@@ -100,8 +107,7 @@ func write(path string, content []byte) error {
 	if err != nil {
 		return fileError("write", path, err)
 	}
-	_, err = f.Write(content)
-	if err == nil {
+	if err = content(f); err == nil {
 		err = f.Sync() // a full disk may show only now
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -166,7 +172,7 @@ func removeTemporary() {
 // checkTargets returns an error if two flags name one file.
 func (s *settings) checkTargets() error {
 	seen := map[string]string{}
-	for _, t := range []struct{ flag, path string }{{"--metrics", s.metrics}, {"--report", s.report}, {"--html", s.html}, {"--cpuprofile", s.cpuprofile}, {"--trace", s.trace}} {
+	for _, t := range []struct{ flag, path string }{{"--metrics", s.metrics}, {"--report", s.report}, {"--html", s.html}, {"--snapshot", s.snapshot}, {"--cpuprofile", s.cpuprofile}, {"--trace", s.trace}} {
 		if t.path == "" {
 			continue
 		}
