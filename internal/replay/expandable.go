@@ -19,11 +19,9 @@ func (p *PyTorch) growArena(l *pool, size uint64) *block {
 		l.arena = &block{addr: p.next, size: arenaSize, pool: l, unmapped: true}
 		p.next += arenaSize
 		p.figures.Segments++
+		l.bare.Insert(l.arena)
 	}
-	for u := l.arena; u != nil; u = u.next {
-		if !u.unmapped {
-			continue
-		}
+	for u := range l.bare.All() {
 		var before, after uint64 // free and mapped beside it
 		if q := u.prev; q != nil && !q.used {
 			before = q.size
@@ -45,12 +43,14 @@ func (p *PyTorch) mapPart(l *pool, u *block, size uint64) *block {
 	if !p.reserve(size) {
 		return nil
 	}
+	l.bare.Delete(u)
 	if size < u.size {
 		rest := &block{addr: u.addr + size, size: u.size - size, prev: u, next: u.next, pool: l, unmapped: true}
 		if u.next != nil {
 			u.next.prev = rest
 		}
 		u.next, u.size = rest, size
+		l.bare.Insert(rest)
 	}
 	u.unmapped = false
 	if n := u.next; n != nil && !n.used && !n.unmapped {
@@ -99,18 +99,20 @@ func (p *PyTorch) unmapFree(l *pool) {
 			l.put(rest)
 		}
 		p.figures.Reserved -= to - from
-		b = p.joinUnmapped(middle)
+		b = l.joinUnmapped(middle)
 	}
 }
 
-// joinUnmapped joins an unmapped block with unmapped neighbours.
-func (p *PyTorch) joinUnmapped(b *block) *block {
+// joinUnmapped joins a block that was unmapped with unmapped neighbours.
+func (l *pool) joinUnmapped(b *block) *block {
 	if n := b.next; n != nil && n.unmapped {
+		l.bare.Delete(n)
 		b.join()
 	}
 	if q := b.prev; q != nil && q.unmapped {
 		q.join()
 		return q
 	}
+	l.bare.Insert(b)
 	return b
 }

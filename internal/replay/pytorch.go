@@ -3,7 +3,8 @@ package replay
 import (
 	"cmp"
 	"math/bits"
-	"slices"
+
+	"github.com/ebb-ml/ebb/internal/sorted"
 )
 
 // The sizes of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp), in
@@ -47,8 +48,9 @@ type poolKey struct {
 // pool is the free blocks of one stream and size class.
 type pool struct {
 	key   poolKey
-	free  []*block // by size, then address
-	arena *block   // the first block of the expandable segment
+	free  *sorted.List[*block] // by size, then address
+	arena *block               // the first block of the expandable segment
+	bare  *sorted.List[*block] // its unmapped blocks, by address
 }
 
 type block struct {
@@ -152,38 +154,26 @@ func (p *PyTorch) Alloc(r Request) (uint64, bool) {
 func (p *PyTorch) pool(k poolKey) *pool {
 	l := p.pools[k]
 	if l == nil {
-		l = &pool{key: k}
+		l = &pool{key: k, free: sorted.New(bySize), bare: sorted.New(byAddr)}
 		p.pools[k] = l
 	}
 	return l
 }
 
-// order compares free blocks as the allocator's sets do.
-func order(a, b *block) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.addr, b.addr)) }
+// bySize compares free blocks as the allocator's sets do.
+func bySize(a, b *block) int { return cmp.Or(cmp.Compare(a.size, b.size), byAddr(a, b)) }
 
-func (l *pool) put(b *block) {
-	i, _ := slices.BinarySearchFunc(l.free, b, order)
-	l.free = slices.Insert(l.free, i, b)
-}
+func byAddr(a, b *block) int { return cmp.Compare(a.addr, b.addr) }
 
-func (l *pool) take(b *block) {
-	if i, ok := slices.BinarySearchFunc(l.free, b, order); ok {
-		l.free = slices.Delete(l.free, i, i+1)
-	}
-}
+func (l *pool) put(b *block)  { l.free.Insert(b) }
+func (l *pool) take(b *block) { l.free.Delete(b) }
 
 // find returns the best fit among the free blocks.
 func (p *PyTorch) find(l *pool, size uint64) *block {
-	i, _ := slices.BinarySearchFunc(l.free, size, func(b *block, size uint64) int {
-		if b.size < size {
-			return -1
-		}
-		return 1
-	})
-	if i == len(l.free) {
+	b, ok := l.free.First(func(b *block) bool { return b.size >= size })
+	if !ok {
 		return nil
 	}
-	b := l.free[i]
 	if split := p.options.MaxSplit; split > 0 && !p.expandable {
 		if size < split && b.size >= split || size >= split && b.size >= size+largeBuffer {
 			return nil
@@ -277,7 +267,7 @@ func (p *PyTorch) EmptyCache() {
 			p.unmapFree(l)
 			continue
 		}
-		l.free = slices.DeleteFunc(l.free, func(b *block) bool {
+		l.free.DeleteFunc(func(b *block) bool {
 			whole := b.prev == nil && b.next == nil
 			if whole {
 				p.release(b)
@@ -300,20 +290,19 @@ func (p *PyTorch) releaseOversize(l *pool, size uint64) {
 	}
 	want := segmentSize(size)
 	for need := want; need > 0; {
-		at := -1
-		for i, b := range l.free {
-			if b.prev == nil && b.next == nil && b.size >= p.options.MaxSplit {
-				at = i
+		var b *block
+		for candidate := range l.free.All() {
+			if candidate.prev == nil && candidate.next == nil && candidate.size >= p.options.MaxSplit {
+				b = candidate
 				if b.size >= need {
 					break
 				}
 			}
 		}
-		if at < 0 {
+		if b == nil {
 			return
 		}
-		b := l.free[at]
-		l.free = slices.Delete(l.free, at, at+1)
+		l.take(b)
 		p.release(b)
 		need -= min(need, b.size)
 	}

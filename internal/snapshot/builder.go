@@ -91,6 +91,7 @@ type builder struct {
 	wide     []wideInt
 	floats   []float64
 	scratch  []FrameID
+	texts    map[value]StringID // of metadata that is no string
 }
 
 type wideInt struct {
@@ -113,7 +114,7 @@ type segmentRecord struct {
 }
 
 func newBuilder() *builder {
-	b := &builder{s: New()}
+	b := &builder{s: New(), texts: map[value]StringID{}}
 	for _, name := range keyNames {
 		b.s.Intern(name)
 	}

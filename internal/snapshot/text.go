@@ -14,9 +14,14 @@ func (b *builder) text(v value) StringID {
 	if v.kind() == vNone {
 		return 0
 	}
-	var t strings.Builder
-	b.render(&t, v, 2)
-	return b.s.Intern(t.String())
+	id, ok := b.texts[v]
+	if !ok { // once for each, however often the file refers to it
+		var t strings.Builder
+		b.render(&t, v, 2)
+		id = b.s.Intern(t.String())
+		b.texts[v] = id
+	}
+	return id
 }
 
 const maxRendered = 4 << 10

@@ -99,7 +99,7 @@ func (h *History) doubtPlaces() {
 			layout.apply(a, e.Addr, e.Size)
 		case a == snapshot.Alloc:
 			allocs++
-			if layout.find(e.Addr) == nil {
+			if !layout.holds(e.Addr) {
 				outside++
 			}
 		}

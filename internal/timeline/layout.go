@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ebb-ml/ebb/internal/snapshot"
+	"github.com/ebb-ml/ebb/internal/sorted"
 )
 
 // Span is a run of reserved addresses: a segment, or a mapped part of an
@@ -20,13 +21,17 @@ func (s *Span) End() uint64 { return s.Addr + s.Size }
 
 // Layout is what is reserved at an instant.
 type Layout struct {
-	spans []Span // in order of address, without overlap
+	spans *sorted.List[Span] // by address, without overlap
+}
+
+func newLayout() *Layout {
+	return &Layout{sorted.New(func(a, b Span) int { return cmp.Compare(a.Addr, b.Addr) })}
 }
 
 // LayoutAt returns what was reserved at an instant: the segments of the file with
 // all later events undone.
 func (h *History) LayoutAt(instant int) *Layout {
-	l := &Layout{}
+	l := newLayout()
 	for i := range h.Device.Segments {
 		g := &h.Device.Segments[i]
 		l.add(Span{Addr: g.Addr, Size: g.Size, Segment: g, Event: -1})
@@ -61,25 +66,17 @@ func (l *Layout) apply(a snapshot.Action, addr, size uint64) {
 }
 
 // Spans returns what is reserved in order of address.
-func (l *Layout) Spans() []Span { return l.spans }
+func (l *Layout) Spans() []Span { return slices.Collect(l.spans.All()) }
 
-// index returns the first span that ends after an address.
-func (l *Layout) index(addr uint64) int {
-	i, _ := slices.BinarySearchFunc(l.spans, addr, func(s Span, addr uint64) int {
-		if s.End() <= addr {
-			return -1
-		}
-		return 1
-	})
-	return i
+// after returns the first span that ends after an address.
+func (l *Layout) after(addr uint64) (Span, bool) {
+	return l.spans.First(func(s Span) bool { return s.End() > addr })
 }
 
-// find returns the span that an address lies in, or nil.
-func (l *Layout) find(addr uint64) *Span {
-	if i := l.index(addr); i < len(l.spans) && l.spans[i].Addr <= addr {
-		return &l.spans[i]
-	}
-	return nil
+// holds reports whether an address lies in a span.
+func (l *Layout) holds(addr uint64) bool {
+	s, ok := l.after(addr)
+	return ok && s.Addr <= addr
 }
 
 // add reserves a span. What overlaps, in a broken file, is replaced.
@@ -88,37 +85,33 @@ func (l *Layout) add(s Span) {
 		return
 	}
 	l.remove(s.Addr, s.Size)
-	l.spans = slices.Insert(l.spans, l.index(s.Addr), s)
+	l.spans.Insert(s)
 }
 
 // remove gives up a range, which may be a part of a span.
 func (l *Layout) remove(addr, size uint64) {
 	end := addr + size
-	if end < addr {
+	if end <= addr {
 		return
 	}
-	from := l.index(addr)
-	to := from
-	var rest []Span
-	for to < len(l.spans) && l.spans[to].Addr < end {
-		s := l.spans[to]
+	for {
+		s, ok := l.after(addr)
+		if !ok || s.Addr >= end {
+			return
+		}
+		l.spans.Delete(s)
 		if s.Addr < addr {
 			before := s
 			before.Size = addr - s.Addr
-			rest = append(rest, before)
+			l.spans.Insert(before)
 		}
 		if s.End() > end {
 			after := s
 			after.Addr, after.Size = end, s.End()-end
-			rest = append(rest, after)
+			l.spans.Insert(after)
 		}
-		to++
 	}
-	l.spans = slices.Replace(l.spans, from, to, rest...)
 }
-
-// Hole is a free range of a span.
-type Hole struct{ Addr, Size uint64 }
 
 // Pin is a span that is partly free and what keeps it from being given back.
 type Pin struct {
@@ -146,7 +139,7 @@ func (h *History) Fragmentation(instant int) Fragmentation {
 	blocks := h.placedAt(instant)
 	var f Fragmentation
 	i := 0
-	for _, s := range layout.spans {
+	for s := range layout.spans.All() {
 		for i < len(blocks) && blocks[i].Addr < s.Addr {
 			f.Unplaced++
 			i++

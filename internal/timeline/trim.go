@@ -46,7 +46,7 @@ func Trim(s *snapshot.Snapshot, windows []Window) (trimmed *snapshot.Snapshot, m
 // segmentsAt returns the segments at a window's end with their blocks.
 func (h *History) segmentsAt(w Window) (segments []snapshot.Segment, madeUp int) {
 	layout := h.LayoutAt(w.To)
-	spans := slices.Clone(layout.spans)
+	spans := layout.Spans()
 	extra := h.strays(w)
 	for _, s := range extra {
 		if layout.free(s) {
@@ -92,8 +92,8 @@ func (h *History) segmentsAt(w Window) (segments []snapshot.Segment, madeUp int)
 
 // free reports whether a span touches none of the layout's.
 func (l *Layout) free(s Span) bool {
-	i := l.index(s.Addr)
-	return i == len(l.spans) || l.spans[i].Addr >= s.End()
+	next, ok := l.after(s.Addr)
+	return !ok || next.Addr >= s.End()
 }
 
 // strays returns spans around the window's blocks that lie in no segment.
@@ -102,7 +102,7 @@ func (h *History) strays(w Window) []Span {
 	var list []Span
 	stray := func(addr, size uint64) {
 		s := Span{Addr: addr, Size: (size + 511) &^ 511, Event: -1}
-		if s.Size > 0 && s.End() > addr && layout.find(addr) == nil {
+		if s.Size > 0 && s.End() > addr && !layout.holds(addr) {
 			list = append(list, s)
 		}
 	}
