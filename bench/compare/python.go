@@ -62,10 +62,10 @@ func pythonThreads(n int) []string {
 
 // worker is a PyTorch process that answers requests: see torch/worker.py.
 type worker struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
-	Version string `json:"torch"`
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	BLAS string // which processor OpenBLAS takes this one for; empty: it is not OpenBLAS
 }
 
 // startWorker starts PyTorch with so many threads, with more of the environment.

@@ -22,6 +22,7 @@ type report struct {
 	Cores   int       `json:"cores"`
 	Level   string    `json:"level"` // of Ebb's kernels
 	Torch   string    `json:"pytorch,omitempty"`
+	BLAS    string    `json:"openblas,omitempty"` // the processor that PyTorch's OpenBLAS takes this one for
 	NoTorch string    `json:"no_pytorch,omitempty"`
 	Load    []string  `json:"load"` // of the system at the beginning and at the end; empty: not told
 
@@ -56,6 +57,9 @@ func (r *report) describe(s *session) {
 	r.Cores = cores()
 	r.Level, _ = ebb.CPULevel()
 	r.Torch, r.NoTorch = s.torch, s.noTorch
+	if w, err := s.worker(1); err == nil {
+		r.BLAS = w.BLAS
+	}
 	r.Load = append(r.Load, loadAverage())
 	s.logf("the machine's limits")
 	r.FMA = []float64{multiplies(1).best(), multiplies(r.Cores).best()}
@@ -129,7 +133,14 @@ func (r *report) finish() {
 func (r *report) print(out io.Writer) {
 	fmt.Fprintf(out, "Ebb (%s kernels) on %s, %d cores; ", r.Level, r.System, r.Cores)
 	if r.Torch != "" {
-		fmt.Fprintf(out, "PyTorch %s\n", r.Torch)
+		fmt.Fprintf(out, "PyTorch %s", r.Torch)
+		if r.BLAS != "" {
+			fmt.Fprintf(out, " with OpenBLAS's kernels for %s", r.BLAS)
+		}
+		fmt.Fprintln(out)
+		if r.Level == "avx512" && r.BLAS == "Prescott" {
+			fmt.Fprintln(out, "OpenBLAS does not know this processor and does without its vectors: OPENBLAS_CORETYPE=SkylakeX in the environment tells it.")
+		}
 	} else {
 		fmt.Fprintf(out, "no PyTorch: %s\n", r.NoTorch)
 	}

@@ -181,8 +181,20 @@ def peak(work):
     return {"peak": highest}
 
 
+def blas_core():
+    """Which processor OpenBLAS takes this one for; empty if it is not OpenBLAS."""
+    try:
+        with open("/proc/self/maps") as f:
+            path = next(line.split()[-1] for line in f if "openblas" in line)
+        name = ctypes.CDLL(path).openblas_get_corename
+        name.restype = ctypes.c_char_p
+        return name().decode()
+    except (OSError, StopIteration, AttributeError):
+        return ""
+
+
 def main():
-    print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads()}), flush=True)
+    print(json.dumps({"torch": torch.__version__, "blas": blas_core()}), flush=True)
     work = None
     for line in sys.stdin:
         request = json.loads(line)
