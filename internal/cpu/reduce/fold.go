@@ -14,8 +14,12 @@ const (
 
 	// tileLen is the most outputs that are computed side by side, and taskTile the
 	// least that are given to a task.
-	tileLen  = 256
-	taskTile = 64
+	tileLen  = 1024
+	taskTile = 256
+
+	// manyRows is how many rows are added to sums of float64 before the cascade
+	// takes them up: of float32, whose last places are far from those of the sum.
+	manyRows = 4096
 
 	// taskLen is how many elements a task has at least, some ten microseconds.
 	taskLen = 1 << 15
@@ -154,7 +158,25 @@ func (f folding[T, A]) part(reduced, kept []axis) {
 		visit(outer, offsets{}, func(at offsets) { f.columns(at, tile) })
 		return
 	}
-	visit(kept, offsets{}, func(at offsets) { f.kernel.store(unsafe.Add(f.dst, at[0]), f.total(at)) })
+	outer, last := cut(kept)
+	visit(outer, offsets{}, func(at offsets) { f.lines(at, last) })
+}
+
+// lines computes the outputs along last.
+func (f *folding[T, A]) lines(at offsets, last axis) {
+	size := int(unsafe.Sizeof(*new(T)))
+	if len(f.outer) > 0 || f.inner.n > max(f.kernel.long, runLen) || f.inner.stride[1] != size && f.inner.n > 1 {
+		for range last.n {
+			f.kernel.store(unsafe.Add(f.dst, at[0]), f.total(at))
+			at[0] += last.stride[0]
+			at[1] += last.stride[1]
+		}
+		return
+	}
+	for i := range last.n { // short runs as they lie in memory
+		run := unsafe.Slice((*T)(unsafe.Add(f.src, at[1]+i*last.stride[1])), f.inner.n)
+		f.kernel.store(unsafe.Add(f.dst, at[0]+i*last.stride[0]), f.kernel.run(run))
+	}
 }
 
 // total is the output whose elements begin at an offset.
@@ -178,51 +200,66 @@ func (f *folding[T, A]) total(at offsets) A {
 
 // columns computes the outputs along tile, tileLen at a time.
 func (f *folding[T, A]) columns(at offsets, tile axis) {
-	many := f.kernel.many
+	many, batch := f.kernel.many, cascadeLen
 	if tile.stride[1] != int(unsafe.Sizeof(*new(T))) {
 		many = nil
 	}
+	if many != nil {
+		batch = manyRows
+	}
+	levels, terms := 1, batch // of the cascade, as many as are needed
+	for rows := count(f.outer) * f.inner.n; rows > terms && levels < cascadeLevels; levels++ {
+		terms *= cascadeLen
+	}
 	for i := 0; i < tile.n; i += tileLen {
 		n := min(tileLen, tile.n-i)
-		var level [cascadeLevels][]A
-		var filled [cascadeLevels]int
-		for l := range level {
-			level[l] = unsafe.Slice((*A)(unsafe.Pointer(&f.scratch.levels[l])), n)
-			f.reset(level[l])
-		}
-		// up moves sums that have all their terms up to the next level.
-		up := func(l int) {
-			for ; l < cascadeLevels-1; l++ {
-				f.mergeAll(level[l+1], level[l])
-				f.reset(level[l])
-				filled[l] = 0
-				if filled[l+1]++; filled[l+1] < cascadeLen {
-					return
-				}
-			}
+		c := columnCascade[T, A]{folding: f, batch: batch}
+		for l := range levels {
+			c.level = append(c.level, unsafe.Slice((*A)(unsafe.Pointer(&f.scratch.levels[l])), n))
+			f.reset(c.level[l])
 		}
 		visit(f.outer, offsets{0, at[1] + i*tile.stride[1]}, func(at offsets) {
-			step := f.inner.stride[1]
-			if many != nil {
-				for r := 0; r < f.inner.n; r += cascadeLen {
-					many(level[0], (*T)(unsafe.Add(f.src, at[1]+r*step)), min(cascadeLen, f.inner.n-r), step)
-					up(0)
+			if many == nil {
+				for r := range f.inner.n {
+					f.kernel.rows(c.level[0], f.elements(at[1]+r*f.inner.stride[1], n, tile.stride[1]))
+					c.added(1)
 				}
 				return
 			}
-			for r := range f.inner.n {
-				f.kernel.rows(level[0], f.elements(at[1]+r*step, n, tile.stride[1]))
-				if filled[0]++; filled[0] == cascadeLen {
-					up(0)
-				}
+			rows := max(4, longRun/n) // in one call
+			for r := 0; r < f.inner.n; r += rows {
+				m := min(rows, f.inner.n-r)
+				many(c.level[0], (*T)(unsafe.Add(f.src, at[1]+r*f.inner.stride[1])), m, f.inner.stride[1])
+				c.added(m)
 			}
 		})
-		for l := cascadeLevels - 1; l > 0; l-- {
-			f.mergeAll(level[l-1], level[l])
+		for l := levels - 1; l > 0; l-- {
+			f.mergeAll(c.level[l-1], c.level[l])
 		}
-		for j, v := range level[0] {
+		for j, v := range c.level[0] {
 			f.kernel.store(unsafe.Add(f.dst, at[0]+(i+j)*tile.stride[0]), v)
 		}
+	}
+}
+
+// columnCascade is a cascade of many outputs side by side.
+type columnCascade[T, A any] struct {
+	*folding[T, A]
+	batch  int // rows that the lowest level takes
+	level  [][]A
+	filled [cascadeLevels]int
+}
+
+// added notes n rows in the lowest level and moves up what is full.
+func (c *columnCascade[T, A]) added(n int) {
+	c.filled[0] += n
+	most := c.batch
+	for l := 0; l < len(c.level)-1 && c.filled[l] >= most; l++ {
+		c.mergeAll(c.level[l+1], c.level[l])
+		c.reset(c.level[l])
+		c.filled[l] = 0
+		c.filled[l+1]++
+		most = cascadeLen
 	}
 }
 

@@ -165,65 +165,57 @@ done:
 	RET
 
 // func dotAVX2(n int, x *float32, y *float32) float64
-// Requires: AVX, FMA3, SSE2
+// Requires: AVX, SSE2
 TEXT ·dotAVX2(SB), NOSPLIT, $0-32
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   y+16(FP), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
 	XORQ   BX, BX
 
 loop4:
-	SUBQ        $0x00000020, AX
-	JL          end4
-	VCVTPS2PD   (CX)(BX*1), Y8
-	VCVTPS2PD   16(CX)(BX*1), Y9
-	VCVTPS2PD   (DX)(BX*1), Y10
-	VCVTPS2PD   16(DX)(BX*1), Y11
-	VFMADD231PD Y8, Y10, Y0
-	VFMADD231PD Y9, Y11, Y1
-	VCVTPS2PD   32(CX)(BX*1), Y8
-	VCVTPS2PD   48(CX)(BX*1), Y9
-	VCVTPS2PD   32(DX)(BX*1), Y10
-	VCVTPS2PD   48(DX)(BX*1), Y11
-	VFMADD231PD Y8, Y10, Y2
-	VFMADD231PD Y9, Y11, Y3
-	VCVTPS2PD   64(CX)(BX*1), Y8
-	VCVTPS2PD   80(CX)(BX*1), Y9
-	VCVTPS2PD   64(DX)(BX*1), Y10
-	VCVTPS2PD   80(DX)(BX*1), Y11
-	VFMADD231PD Y8, Y10, Y4
-	VFMADD231PD Y9, Y11, Y5
-	VCVTPS2PD   96(CX)(BX*1), Y8
-	VCVTPS2PD   112(CX)(BX*1), Y9
-	VCVTPS2PD   96(DX)(BX*1), Y10
-	VCVTPS2PD   112(DX)(BX*1), Y11
-	VFMADD231PD Y8, Y10, Y6
-	VFMADD231PD Y9, Y11, Y7
-	ADDQ        $0x00000080, BX
-	JMP         loop4
+	SUBQ         $0x00000020, AX
+	JL           end4
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      (DX)(BX*1), Y3
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      32(CX)(BX*1), Y3
+	VMOVUPS      32(DX)(BX*1), Y4
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      64(CX)(BX*1), Y4
+	VMOVUPS      64(DX)(BX*1), Y5
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      96(CX)(BX*1), Y5
+	VMOVUPS      96(DX)(BX*1), Y6
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	ADDQ         $0x00000080, BX
+	JMP          loop4
 
 end4:
 	ADDQ $0x00000020, AX
 
 loop1:
-	SUBQ        $0x00000008, AX
-	JL          end1
-	VCVTPS2PD   (CX)(BX*1), Y8
-	VCVTPS2PD   16(CX)(BX*1), Y9
-	VCVTPS2PD   (DX)(BX*1), Y10
-	VCVTPS2PD   16(DX)(BX*1), Y11
-	VFMADD231PD Y8, Y10, Y0
-	VFMADD231PD Y9, Y11, Y1
-	ADDQ        $0x00000020, BX
-	JMP         loop1
+	SUBQ         $0x00000008, AX
+	JL           end1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      (DX)(BX*1), Y3
+	VMULPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	ADDQ         $0x00000020, BX
+	JMP          loop1
 
 end1:
 	ADDQ         $0x00000008, AX
@@ -231,25 +223,17 @@ end1:
 	SHLQ         $0x02, AX
 	LEAQ         tails<>+64(SB), SI
 	SUBQ         AX, SI
-	VMOVUPS      (SI), Y8
-	VMASKMOVPS   (CX)(BX*1), Y8, Y9
-	VEXTRACTF128 $0x01, Y9, X10
-	VCVTPS2PD    X9, Y9
-	VCVTPS2PD    X10, Y10
-	VMASKMOVPS   (DX)(BX*1), Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X11
-	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X11, Y11
-	VFMADD231PD  Y9, Y8, Y0
-	VFMADD231PD  Y10, Y11, Y1
-
-done:
-	VADDPD       Y4, Y0, Y0
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y7, Y3, Y3
+	VMOVUPS      (SI), Y2
+	VMASKMOVPS   (CX)(BX*1), Y2, Y3
+	VMASKMOVPS   (DX)(BX*1), Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VCVTPS2PD    X2, Y2
+	VCVTPS2PD    X3, Y3
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
+
+done:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X0, X1, X1
@@ -327,159 +311,98 @@ done:
 // func addRowsAVX2(n int, x *float32, stride int, cols int, sums *float64)
 // Requires: AVX
 TEXT ·addRowsAVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ sums+32(FP), DX
-	MOVQ stride+16(FP), BX
-	MOVQ cols+24(FP), SI
+	MOVQ    n+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    sums+32(FP), DX
+	MOVQ    stride+16(FP), BX
+	MOVQ    cols+24(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    SI, DI
+	ANDQ    $-16, DI
+	SUBQ    DI, SI
+	LEAQ    tails<>+64(SB), R8
+	SUBQ    SI, R8
+	VMOVUPS (R8), X0
 
-columns8:
-	SUBQ    $0x00000020, SI
-	JL      end8
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	VMOVUPD (DX), Y0
-	VMOVUPD 32(DX), Y1
-	VMOVUPD 64(DX), Y2
-	VMOVUPD 96(DX), Y3
-	VMOVUPD 128(DX), Y4
-	VMOVUPD 160(DX), Y5
-	VMOVUPD 192(DX), Y6
-	VMOVUPD 224(DX), Y7
-
-row8:
-	VCVTPS2PD (DI), Y8
-	VADDPD    Y8, Y0, Y0
-	VCVTPS2PD 16(DI), Y8
-	VADDPD    Y8, Y1, Y1
-	VCVTPS2PD 32(DI), Y8
-	VADDPD    Y8, Y2, Y2
-	VCVTPS2PD 48(DI), Y8
-	VADDPD    Y8, Y3, Y3
-	VCVTPS2PD 64(DI), Y8
-	VADDPD    Y8, Y4, Y4
-	VCVTPS2PD 80(DI), Y8
-	VADDPD    Y8, Y5, Y5
-	VCVTPS2PD 96(DI), Y8
-	VADDPD    Y8, Y6, Y6
-	VCVTPS2PD 112(DI), Y8
-	VADDPD    Y8, Y7, Y7
-	ADDQ      BX, DI
-	DECQ      R8
-	JNZ       row8
-	VMOVUPD   Y0, (DX)
-	VMOVUPD   Y1, 32(DX)
-	VMOVUPD   Y2, 64(DX)
-	VMOVUPD   Y3, 96(DX)
-	VMOVUPD   Y4, 128(DX)
-	VMOVUPD   Y5, 160(DX)
-	VMOVUPD   Y6, 192(DX)
-	VMOVUPD   Y7, 224(DX)
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000100, DX
-	JMP       columns8
-
-end8:
-	ADDQ $0x00000020, SI
+rows4:
+	SUBQ $0x04, AX
+	JL   end4
+	LEAQ (CX)(BX*1), R8
+	LEAQ (R8)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	XORQ R11, R11
 
 columns4:
-	SUBQ    $0x00000010, SI
-	JL      end4
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	VMOVUPD (DX), Y0
-	VMOVUPD 32(DX), Y1
-	VMOVUPD 64(DX), Y2
-	VMOVUPD 96(DX), Y3
-
-row4:
-	VCVTPS2PD (DI), Y4
-	VADDPD    Y4, Y0, Y0
-	VCVTPS2PD 16(DI), Y4
-	VADDPD    Y4, Y1, Y1
-	VCVTPS2PD 32(DI), Y4
-	VADDPD    Y4, Y2, Y2
-	VCVTPS2PD 48(DI), Y4
-	VADDPD    Y4, Y3, Y3
-	ADDQ      BX, DI
-	DECQ      R8
-	JNZ       row4
-	VMOVUPD   Y0, (DX)
-	VMOVUPD   Y1, 32(DX)
-	VMOVUPD   Y2, 64(DX)
-	VMOVUPD   Y3, 96(DX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000080, DX
+	CMPQ      R11, DI
+	JGE       rest4
+	VMOVUPD   (DX)(R11*2), Y1
+	VCVTPS2PD (CX)(R11*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VCVTPS2PD (R8)(R11*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VCVTPS2PD (R9)(R11*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VCVTPS2PD (R10)(R11*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VMOVUPD   Y1, (DX)(R11*2)
+	ADDQ      $0x10, R11
 	JMP       columns4
 
-end4:
-	ADDQ $0x00000010, SI
-
-columns2:
-	SUBQ    $0x00000008, SI
-	JL      end2
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	VMOVUPD (DX), Y0
-	VMOVUPD 32(DX), Y1
-
-row2:
-	VCVTPS2PD (DI), Y2
-	VADDPD    Y2, Y0, Y0
-	VCVTPS2PD 16(DI), Y2
-	VADDPD    Y2, Y1, Y1
-	ADDQ      BX, DI
-	DECQ      R8
-	JNZ       row2
-	VMOVUPD   Y0, (DX)
-	VMOVUPD   Y1, 32(DX)
-	ADDQ      $0x00000020, CX
-	ADDQ      $0x00000040, DX
-	JMP       columns2
-
-end2:
-	ADDQ $0x00000008, SI
-
-columns1:
-	SUBQ    $0x00000004, SI
-	JL      end1
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	VMOVUPD (DX), Y0
-
-row1:
-	VCVTPS2PD (DI), Y1
-	VADDPD    Y1, Y0, Y0
-	ADDQ      BX, DI
-	DECQ      R8
-	JNZ       row1
-	VMOVUPD   Y0, (DX)
-	ADDQ      $0x00000010, CX
-	ADDQ      $0x00000020, DX
-	JMP       columns1
-
-end1:
-	ADDQ    $0x00000004, SI
-	JZ      done
-	SHLQ    $0x02, SI
-	LEAQ    tails<>+64(SB), DI
-	SUBQ    SI, DI
-	VMOVUPS (DI), X0
-	MOVQ    CX, SI
-	VMOVUPD (DX), Y1
-
-rowOfTail:
-	VMASKMOVPS (SI), X0, X2
+rest4:
+	TESTQ      SI, SI
+	JZ         next4
+	VMOVUPD    (DX)(R11*2), Y1
+	VMASKMOVPS (CX)(R11*1), X0, X2
 	VCVTPS2PD  X2, Y2
 	VADDPD     Y2, Y1, Y1
-	ADDQ       BX, SI
-	DECQ       AX
-	JNZ        rowOfTail
-	VMOVUPD    Y1, (DX)
-	ADDQ       $0x00000010, CX
-	ADDQ       $0x00000020, DX
+	VMASKMOVPS (R8)(R11*1), X0, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y1, Y1
+	VMASKMOVPS (R9)(R11*1), X0, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y1, Y1
+	VMASKMOVPS (R10)(R11*1), X0, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, (DX)(R11*2)
 
-done:
+next4:
+	LEAQ (R10)(BX*1), CX
+	JMP  rows4
+
+end4:
+	ADDQ $0x04, AX
+
+rows1:
+	SUBQ $0x01, AX
+	JL   end1
+	XORQ R8, R8
+
+columns1:
+	CMPQ      R8, DI
+	JGE       rest1
+	VMOVUPD   (DX)(R8*2), Y1
+	VCVTPS2PD (CX)(R8*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VMOVUPD   Y1, (DX)(R8*2)
+	ADDQ      $0x10, R8
+	JMP       columns1
+
+rest1:
+	TESTQ      SI, SI
+	JZ         next1
+	VMOVUPD    (DX)(R8*2), Y1
+	VMASKMOVPS (CX)(R8*1), X0, X2
+	VCVTPS2PD  X2, Y2
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, (DX)(R8*2)
+
+next1:
+	LEAQ (CX)(BX*1), CX
+	JMP  rows1
+
+end1:
+	ADDQ $0x01, AX
 	VZEROUPPER
 	RET
 
@@ -1720,58 +1643,50 @@ TEXT ·dotAVX512(SB), NOSPLIT, $0-32
 	MOVQ   y+16(FP), DX
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
 	XORQ   BX, BX
 
 loop4:
-	SUBQ        $0x00000040, CX
-	JL          end4
-	VCVTPS2PD   (AX)(BX*1), Z8
-	VCVTPS2PD   32(AX)(BX*1), Z9
-	VCVTPS2PD   (DX)(BX*1), Z10
-	VCVTPS2PD   32(DX)(BX*1), Z11
-	VFMADD231PD Z8, Z10, Z0
-	VFMADD231PD Z9, Z11, Z1
-	VCVTPS2PD   64(AX)(BX*1), Z8
-	VCVTPS2PD   96(AX)(BX*1), Z9
-	VCVTPS2PD   64(DX)(BX*1), Z10
-	VCVTPS2PD   96(DX)(BX*1), Z11
-	VFMADD231PD Z8, Z10, Z2
-	VFMADD231PD Z9, Z11, Z3
-	VCVTPS2PD   128(AX)(BX*1), Z8
-	VCVTPS2PD   160(AX)(BX*1), Z9
-	VCVTPS2PD   128(DX)(BX*1), Z10
-	VCVTPS2PD   160(DX)(BX*1), Z11
-	VFMADD231PD Z8, Z10, Z4
-	VFMADD231PD Z9, Z11, Z5
-	VCVTPS2PD   192(AX)(BX*1), Z8
-	VCVTPS2PD   224(AX)(BX*1), Z9
-	VCVTPS2PD   192(DX)(BX*1), Z10
-	VCVTPS2PD   224(DX)(BX*1), Z11
-	VFMADD231PD Z8, Z10, Z6
-	VFMADD231PD Z9, Z11, Z7
-	ADDQ        $0x00000100, BX
-	JMP         loop4
+	SUBQ          $0x00000040, CX
+	JL            end4
+	VMOVUPS       (AX)(BX*1), Z2
+	VMOVUPS       (DX)(BX*1), Z3
+	VMULPS        Z3, Z2, Z2
+	VMOVUPS       64(AX)(BX*1), Z3
+	VMOVUPS       64(DX)(BX*1), Z4
+	VMULPS        Z4, Z3, Z3
+	VMOVUPS       128(AX)(BX*1), Z4
+	VMOVUPS       128(DX)(BX*1), Z5
+	VMULPS        Z5, Z4, Z4
+	VMOVUPS       192(AX)(BX*1), Z5
+	VMOVUPS       192(DX)(BX*1), Z6
+	VMULPS        Z6, Z5, Z5
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	ADDQ          $0x00000100, BX
+	JMP           loop4
 
 end4:
 	ADDQ $0x00000040, CX
 
 loop1:
-	SUBQ        $0x00000010, CX
-	JL          end1
-	VCVTPS2PD   (AX)(BX*1), Z8
-	VCVTPS2PD   32(AX)(BX*1), Z9
-	VCVTPS2PD   (DX)(BX*1), Z10
-	VCVTPS2PD   32(DX)(BX*1), Z11
-	VFMADD231PD Z8, Z10, Z0
-	VFMADD231PD Z9, Z11, Z1
-	ADDQ        $0x00000040, BX
-	JMP         loop1
+	SUBQ          $0x00000010, CX
+	JL            end1
+	VMOVUPS       (AX)(BX*1), Z2
+	VMOVUPS       (DX)(BX*1), Z3
+	VMULPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	ADDQ          $0x00000040, BX
+	JMP           loop1
 
 end1:
 	ADDQ          $0x00000010, CX
@@ -1780,24 +1695,16 @@ end1:
 	SHLQ          CL, SI
 	DECQ          SI
 	KMOVW         SI, K1
-	VMOVUPS.Z     (AX)(BX*1), K1, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y9
-	VCVTPS2PD     Y8, Z8
-	VCVTPS2PD     Y9, Z9
-	VMOVUPS.Z     (DX)(BX*1), K1, Z10
-	VEXTRACTF64X4 $0x01, Z10, Y11
-	VCVTPS2PD     Y10, Z10
-	VCVTPS2PD     Y11, Z11
-	VFMADD231PD   Z8, Z10, Z0
-	VFMADD231PD   Z9, Z11, Z1
-
-done:
-	VADDPD        Z4, Z0, Z0
-	VADDPD        Z5, Z1, Z1
-	VADDPD        Z6, Z2, Z2
-	VADDPD        Z7, Z3, Z3
+	VMOVUPS.Z     (AX)(BX*1), K1, Z2
+	VMOVUPS.Z     (DX)(BX*1), K1, Z3
+	VMULPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
+
+done:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -1879,159 +1786,101 @@ done:
 // func addRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)
 // Requires: AVX, AVX512F, AVX512VL
 TEXT ·addRowsAVX512(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ x+8(FP), DX
-	MOVQ sums+32(FP), BX
-	MOVQ stride+16(FP), SI
-	MOVQ cols+24(FP), CX
+	MOVQ  n+0(FP), AX
+	MOVQ  x+8(FP), DX
+	MOVQ  sums+32(FP), BX
+	MOVQ  stride+16(FP), SI
+	MOVQ  cols+24(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  DI, R8
+	ANDQ  $-32, R8
+	SUBQ  R8, DI
+	MOVQ  DI, CX
+	SHRQ  $0x02, CX
+	MOVQ  $0x00000001, R9
+	SHLQ  CL, R9
+	DECQ  R9
+	KMOVW R9, K1
 
-columns8:
-	SUBQ    $0x00000040, CX
-	JL      end8
-	MOVQ    DX, DI
-	MOVQ    AX, R8
-	VMOVUPD (BX), Z0
-	VMOVUPD 64(BX), Z1
-	VMOVUPD 128(BX), Z2
-	VMOVUPD 192(BX), Z3
-	VMOVUPD 256(BX), Z4
-	VMOVUPD 320(BX), Z5
-	VMOVUPD 384(BX), Z6
-	VMOVUPD 448(BX), Z7
-
-row8:
-	VCVTPS2PD (DI), Z8
-	VADDPD    Z8, Z0, Z0
-	VCVTPS2PD 32(DI), Z8
-	VADDPD    Z8, Z1, Z1
-	VCVTPS2PD 64(DI), Z8
-	VADDPD    Z8, Z2, Z2
-	VCVTPS2PD 96(DI), Z8
-	VADDPD    Z8, Z3, Z3
-	VCVTPS2PD 128(DI), Z8
-	VADDPD    Z8, Z4, Z4
-	VCVTPS2PD 160(DI), Z8
-	VADDPD    Z8, Z5, Z5
-	VCVTPS2PD 192(DI), Z8
-	VADDPD    Z8, Z6, Z6
-	VCVTPS2PD 224(DI), Z8
-	VADDPD    Z8, Z7, Z7
-	ADDQ      SI, DI
-	DECQ      R8
-	JNZ       row8
-	VMOVUPD   Z0, (BX)
-	VMOVUPD   Z1, 64(BX)
-	VMOVUPD   Z2, 128(BX)
-	VMOVUPD   Z3, 192(BX)
-	VMOVUPD   Z4, 256(BX)
-	VMOVUPD   Z5, 320(BX)
-	VMOVUPD   Z6, 384(BX)
-	VMOVUPD   Z7, 448(BX)
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000200, BX
-	JMP       columns8
-
-end8:
-	ADDQ $0x00000040, CX
+rows4:
+	SUBQ $0x04, AX
+	JL   end4
+	LEAQ (DX)(SI*1), CX
+	LEAQ (CX)(SI*1), R9
+	LEAQ (R9)(SI*1), R10
+	XORQ R11, R11
 
 columns4:
-	SUBQ    $0x00000020, CX
-	JL      end4
-	MOVQ    DX, DI
-	MOVQ    AX, R8
-	VMOVUPD (BX), Z0
-	VMOVUPD 64(BX), Z1
-	VMOVUPD 128(BX), Z2
-	VMOVUPD 192(BX), Z3
-
-row4:
-	VCVTPS2PD (DI), Z4
-	VADDPD    Z4, Z0, Z0
-	VCVTPS2PD 32(DI), Z4
-	VADDPD    Z4, Z1, Z1
-	VCVTPS2PD 64(DI), Z4
-	VADDPD    Z4, Z2, Z2
-	VCVTPS2PD 96(DI), Z4
-	VADDPD    Z4, Z3, Z3
-	ADDQ      SI, DI
-	DECQ      R8
-	JNZ       row4
-	VMOVUPD   Z0, (BX)
-	VMOVUPD   Z1, 64(BX)
-	VMOVUPD   Z2, 128(BX)
-	VMOVUPD   Z3, 192(BX)
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000100, BX
+	CMPQ      R11, R8
+	JGE       rest4
+	VMOVUPD   (BX)(R11*2), Z0
+	VCVTPS2PD (DX)(R11*1), Z1
+	VADDPD    Z1, Z0, Z0
+	VCVTPS2PD (CX)(R11*1), Z1
+	VADDPD    Z1, Z0, Z0
+	VCVTPS2PD (R9)(R11*1), Z1
+	VADDPD    Z1, Z0, Z0
+	VCVTPS2PD (R10)(R11*1), Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, (BX)(R11*2)
+	ADDQ      $0x20, R11
 	JMP       columns4
 
-end4:
-	ADDQ $0x00000020, CX
-
-columns2:
-	SUBQ    $0x00000010, CX
-	JL      end2
-	MOVQ    DX, DI
-	MOVQ    AX, R8
-	VMOVUPD (BX), Z0
-	VMOVUPD 64(BX), Z1
-
-row2:
-	VCVTPS2PD (DI), Z2
-	VADDPD    Z2, Z0, Z0
-	VCVTPS2PD 32(DI), Z2
-	VADDPD    Z2, Z1, Z1
-	ADDQ      SI, DI
-	DECQ      R8
-	JNZ       row2
-	VMOVUPD   Z0, (BX)
-	VMOVUPD   Z1, 64(BX)
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000080, BX
-	JMP       columns2
-
-end2:
-	ADDQ $0x00000010, CX
-
-columns1:
-	SUBQ    $0x00000008, CX
-	JL      end1
-	MOVQ    DX, DI
-	MOVQ    AX, R8
-	VMOVUPD (BX), Z0
-
-row1:
-	VCVTPS2PD (DI), Z1
-	VADDPD    Z1, Z0, Z0
-	ADDQ      SI, DI
-	DECQ      R8
-	JNZ       row1
-	VMOVUPD   Z0, (BX)
-	ADDQ      $0x00000020, DX
-	ADDQ      $0x00000040, BX
-	JMP       columns1
-
-end1:
-	ADDQ    $0x00000008, CX
-	JZ      done
-	MOVQ    $0x00000001, DI
-	SHLQ    CL, DI
-	DECQ    DI
-	KMOVW   DI, K1
-	MOVQ    DX, CX
-	VMOVUPD (BX), Z0
-
-rowOfTail:
-	VMOVUPS.Z (CX), K1, Y1
+rest4:
+	TESTQ     DI, DI
+	JZ        next4
+	VMOVUPD   (BX)(R11*2), Z0
+	VMOVUPS.Z (DX)(R11*1), K1, Y1
 	VCVTPS2PD Y1, Z1
 	VADDPD    Z1, Z0, Z0
-	ADDQ      SI, CX
-	DECQ      AX
-	JNZ       rowOfTail
-	VMOVUPD   Z0, (BX)
-	ADDQ      $0x00000020, DX
-	ADDQ      $0x00000040, BX
+	VMOVUPS.Z (CX)(R11*1), K1, Y1
+	VCVTPS2PD Y1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPS.Z (R9)(R11*1), K1, Y1
+	VCVTPS2PD Y1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPS.Z (R10)(R11*1), K1, Y1
+	VCVTPS2PD Y1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, (BX)(R11*2)
 
-done:
+next4:
+	LEAQ (R10)(SI*1), DX
+	JMP  rows4
+
+end4:
+	ADDQ $0x04, AX
+
+rows1:
+	SUBQ $0x01, AX
+	JL   end1
+	XORQ CX, CX
+
+columns1:
+	CMPQ      CX, R8
+	JGE       rest1
+	VMOVUPD   (BX)(CX*2), Z0
+	VCVTPS2PD (DX)(CX*1), Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, (BX)(CX*2)
+	ADDQ      $0x20, CX
+	JMP       columns1
+
+rest1:
+	TESTQ     DI, DI
+	JZ        next1
+	VMOVUPD   (BX)(CX*2), Z0
+	VMOVUPS.Z (DX)(CX*1), K1, Y1
+	VCVTPS2PD Y1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, (BX)(CX*2)
+
+next1:
+	LEAQ (DX)(SI*1), DX
+	JMP  rows1
+
+end1:
+	ADDQ $0x01, AX
 	VZEROUPPER
 	RET
 

@@ -22,10 +22,10 @@ func sumAVX2(n int, x *float32) float64
 //go:noescape
 func sumSquaresAVX2(n int, x *float32) float64
 
-// dotAVX2 returns a sum in 32 partial sums:
+// dotAVX2 returns a sum of which four terms at a time are added in float32:
 //
 //	for i := range n {
-//		sum += float64(x[i]) * float64(y[i])
+//		sum += float64(x[i] * y[i])
 //	}
 //
 //go:noescape
@@ -40,7 +40,7 @@ func dotAVX2(n int, x *float32, y *float32) float64
 //go:noescape
 func sumAVX2f64(n int, x *float64) float64
 
-// addRowsAVX2 adds n rows, stride bytes apart, n at least 1. sums has room for cols rounded up to 4:
+// addRowsAVX2 adds n rows, stride bytes apart. sums has room for cols rounded up to 4:
 //
 //	for i := range n {
 //		for j := range cols {
@@ -165,10 +165,10 @@ func sumAVX512(n int, x *float32) float64
 //go:noescape
 func sumSquaresAVX512(n int, x *float32) float64
 
-// dotAVX512 returns a sum in 64 partial sums:
+// dotAVX512 returns a sum of which four terms at a time are added in float32:
 //
 //	for i := range n {
-//		sum += float64(x[i]) * float64(y[i])
+//		sum += float64(x[i] * y[i])
 //	}
 //
 //go:noescape
@@ -183,7 +183,7 @@ func dotAVX512(n int, x *float32, y *float32) float64
 //go:noescape
 func sumAVX512f64(n int, x *float64) float64
 
-// addRowsAVX512 adds n rows, stride bytes apart, n at least 1. sums has room for cols rounded up to 8:
+// addRowsAVX512 adds n rows, stride bytes apart. sums has room for cols rounded up to 8:
 //
 //	for i := range n {
 //		for j := range cols {

@@ -52,6 +52,9 @@ func TestVectorsAgainstGo(t *testing.T) {
 			v[i] = float32(r.NormFloat64() * 3)
 			if special && r.IntN(20) == 0 {
 				v[i] = float32(arraytest.Specials[r.IntN(len(arraytest.Specials))])
+				if v[i] == math.MaxFloat32 { // whose products and sums are infinite in float32
+					v[i] = 1e30
+				}
 			}
 		}
 	}
@@ -62,7 +65,7 @@ func TestVectorsAgainstGo(t *testing.T) {
 		for n := 1; n <= most; n++ {
 			a, b := x.take(n), y.take(n)
 			fill(a, n%2 == 1)
-			fill(b, n%2 == 1)
+			fill(b, false)
 			p, q := unsafe.SliceData(a), unsafe.SliceData(b)
 
 			var sum, squares, dot, scale accurate
@@ -80,7 +83,11 @@ func TestVectorsAgainstGo(t *testing.T) {
 					continue
 				}
 				got, want := c.f(n, p), c.want.value()
-				if !arraytest.SameFloat(got, want) && !(math.Abs(got-want) <= 0x1p-48*c.want.scale) {
+				unit := 0x1p-48
+				if name == "dot" { // terms are float32 and a few of them are added so
+					unit = 0x1p-22
+				}
+				if !arraytest.SameFloat(got, want) && !(math.Abs(got-want) <= unit*c.want.scale) {
 					t.Fatalf("%v %s of %d: %v, want %v", v.level, name, n, got, want)
 				}
 			}

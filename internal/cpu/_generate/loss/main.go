@@ -36,7 +36,7 @@ func sumExp(l Level) {
 		for i := range vectors {
 			es = append(es, k.OnlyTail(exp(k.Op2(VSUBPS, k.Load(at("x", i)), shift)), zero))
 		}
-		k.SumOfPositive(sums, es)
+		k.SumOfFew(sums, es)
 	})
 	Store(k.Total(sums), ReturnIndex(0))
 	k.End()

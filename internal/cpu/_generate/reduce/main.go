@@ -22,9 +22,7 @@ func main() {
 		sum(l, "sumSquares", "sum += float64(x[i]) * float64(x[i])", []string{"x"}, func(k *Kernel, in [][2]V, h int, sum V) {
 			VFMADD231PD(in[0][h], in[0][h], sum)
 		})
-		sum(l, "dot", "sum += float64(x[i]) * float64(y[i])", []string{"x", "y"}, func(k *Kernel, in [][2]V, h int, sum V) {
-			VFMADD231PD(in[0][h], in[1][h], sum)
-		})
+		dot(l)
 		sum64(l)
 		addRows(l)
 		extreme(l, "greatest", false)
@@ -63,6 +61,23 @@ func sum(l Level, name, line string, inputs []string, add func(k *Kernel, in [][
 	k.End()
 }
 
+// dot adds up products of float32, four vectors in float32 before they are widened:
+// each product and two additions round, by at most 2^-24 of the products' absolute values.
+func dot(l Level) {
+	k := Begin(l, Float32, "dot", "(n int, x, y *float32) float64",
+		"returns a sum of which four terms at a time are added in float32:\n\n\t"+loop("sum += float64(x[i] * y[i])"), "x", "y")
+	sums := k.Zeros(2)
+	k.Each(4, func(at func(string, int) Mem, vectors int) {
+		var ps []V
+		for i := range vectors {
+			ps = append(ps, k.Op2(VMULPS, k.Load(at("x", i)), k.Load(at("y", i))))
+		}
+		k.SumOfFew(sums, ps)
+	})
+	Store(k.Total(sums), ReturnIndex(0))
+	k.End()
+}
+
 // sum64 is the sum of float64.
 func sum64(l Level) {
 	k := Begin(l, Float64, "sum", "(n int, x *float64) float64",
@@ -81,81 +96,85 @@ func sum64(l Level) {
 	k.End()
 }
 
-// addRows adds rows of float32 to sums of float64, up to eight vectors of
-// sums at a time, which stay in registers.
+// addRows adds rows of float32 to sums of float64: four rows in one go along the
+// columns, as memory likes it, and each sum is read and written once for them.
 func addRows(l Level) {
 	lanes := l.Bytes / 8
 	k := Begin(l, Float32, "addRows", "(n int, x *float32, stride int, cols int, sums *float64)",
-		fmt.Sprintf("adds n rows, stride bytes apart, n at least 1. sums has room for cols rounded up to %d:\n\n", lanes)+
+		fmt.Sprintf("adds n rows, stride bytes apart. sums has room for cols rounded up to %d:\n\n", lanes)+
 			"\tfor i := range n {\n\t\tfor j := range cols {\n\t\t\tsums[j] += float64(x[i, j])\n\t\t}\n\t}\n", "x", "sums")
-	stride, cols := GP64(), GP64()
+	stride, cols, end := GP64(), GP64(), GP64()
 	Load(Param("stride"), stride)
 	Load(Param("cols"), cols)
-	group := func(vectors int, mask Op) {
-		at, left, row := GP64(), GP64(), fmt.Sprintf("row%d", vectors)
-		if mask != nil {
-			row = "rowOfTail"
-		}
-		MOVQ(k.Ptr["x"], at)
-		MOVQ(k.N, left)
-		var sums []V
-		for i := range vectors {
-			v := k.Vector()
-			VMOVUPD(Mem{Base: k.Ptr["sums"], Disp: i * l.Bytes}, v)
-			sums = append(sums, v)
-		}
-		Label(row)
-		for i, s := range sums {
-			v, m := k.Vector(), Mem{Base: at, Disp: i * l.Bytes / 2}
-			switch {
-			case mask == nil:
-				VCVTPS2PD(m, v)
-			case l.Wide():
-				VMOVUPS_Z(m, mask, v.AsY())
-				VCVTPS2PD(v.AsY(), v)
-			default:
-				VMASKMOVPS(m, mask, v.AsX())
-				VCVTPS2PD(v.AsX(), v)
-			}
-			VADDPD(v, s, s)
-		}
-		ADDQ(stride, at)
-		DECQ(left)
-		JNZ(LabelRef(row))
-		for i, s := range sums {
-			VMOVUPD(s, Mem{Base: k.Ptr["sums"], Disp: i * l.Bytes})
-		}
-		ADDQ(U32(vectors*l.Bytes/2), k.Ptr["x"])
-		ADDQ(U32(vectors*l.Bytes), k.Ptr["sums"])
-	}
-	for _, vectors := range []int{8, 4, 2, 1} {
-		next, end := fmt.Sprintf("columns%d", vectors), fmt.Sprintf("end%d", vectors)
-		Label(next)
-		SUBQ(U32(vectors*lanes), cols)
-		JL(LabelRef(end))
-		group(vectors, nil)
-		JMP(LabelRef(next))
-		Label(end)
-		ADDQ(U32(vectors*lanes), cols)
-	}
-	JZ(LabelRef("done"))
+	SHLQ(U8(2), cols) // in bytes
+	MOVQ(cols, end)
+	ANDQ(I32(-l.Bytes/2), end) // of whole vectors
+	SUBQ(end, cols)
+	var mask Op
 	if l.Wide() {
 		MOVQ(cols, RCX)
+		SHRQ(U8(2), RCX)
 		bits := GP64()
 		MOVQ(U32(1), bits)
 		SHLQ(CL, bits)
 		DECQ(bits)
 		KMOVW(bits.As32(), K1)
-		group(1, K1)
+		mask = K1
 	} else {
 		at, m := GP64(), XMM()
-		SHLQ(U8(2), cols)
 		LEAQ(TailMask(), at)
 		SUBQ(cols, at)
 		VMOVUPS(Mem{Base: at}, m)
-		group(1, m)
+		mask = m
 	}
-	Label("done")
+	for _, rows := range []int{4, 1} {
+		name := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
+		Label(name("rows"))
+		SUBQ(U8(rows), k.N)
+		JL(LabelRef(name("end")))
+		bases := []Register{k.Ptr["x"]}
+		for range rows - 1 {
+			b := GP64()
+			LEAQ(Mem{Base: bases[len(bases)-1], Index: stride, Scale: 1}, b)
+			bases = append(bases, b)
+		}
+		j := GP64()
+		XORQ(j, j)
+		add := func(masked bool) {
+			s, at := k.Vector(), Mem{Base: k.Ptr["sums"], Index: j, Scale: 2}
+			VMOVUPD(at, s)
+			for _, b := range bases {
+				v, m := k.Vector(), Mem{Base: b, Index: j, Scale: 1}
+				switch {
+				case !masked:
+					VCVTPS2PD(m, v)
+				case l.Wide():
+					VMOVUPS_Z(m, mask, v.AsY())
+					VCVTPS2PD(v.AsY(), v)
+				default:
+					VMASKMOVPS(m, mask, v.AsX())
+					VCVTPS2PD(v.AsX(), v)
+				}
+				VADDPD(v, s, s)
+			}
+			VMOVUPD(s, at)
+		}
+		Label(name("columns"))
+		CMPQ(j, end)
+		JGE(LabelRef(name("rest")))
+		add(false)
+		ADDQ(U8(l.Bytes/2), j)
+		JMP(LabelRef(name("columns")))
+		Label(name("rest"))
+		TESTQ(cols, cols)
+		JZ(LabelRef(name("next")))
+		add(true)
+		Label(name("next"))
+		LEAQ(Mem{Base: bases[rows-1], Index: stride, Scale: 1}, k.Ptr["x"])
+		JMP(LabelRef(name("rows")))
+		Label(name("end"))
+		ADDQ(U8(rows), k.N)
+	}
 	k.End()
 }
 
@@ -221,7 +240,7 @@ func expSum(l Level, name string, keeps bool) {
 			}
 			es = append(es, k.OnlyTail(e, zero))
 		}
-		k.SumOfPositive(sums, es)
+		k.SumOfFew(sums, es)
 	})
 	Store(k.Total(sums), ReturnIndex(0))
 	k.End()

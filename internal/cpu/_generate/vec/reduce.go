@@ -64,10 +64,10 @@ func (k *Kernel) Zeros(n int) (vs []V) {
 	return vs
 }
 
-// SumOfPositive adds to two sums of float64 what is in one, two or four vectors
-// of float32, of which all are positive or NaN. Vectors are added up in float32
-// first: two roundings, by at most 2^-23 of the sum.
-func (k *Kernel) SumOfPositive(sums []V, vs []V) {
+// SumOfFew adds to two sums of float64 what is in one, two or four vectors of
+// float32. Vectors are added up in float32 first: two roundings, by at most 2^-23
+// of the sum of the absolute values.
+func (k *Kernel) SumOfFew(sums []V, vs []V) {
 	for ; len(vs) > 1; vs = vs[:len(vs)/2] {
 		half := make([]V, len(vs)/2)
 		for i := range half {
