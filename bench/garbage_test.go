@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/ebb-ml/ebb"
+)
+
+// A training step leaves little for Go's collector, and nothing that grows.
+func TestStepGarbage(t *testing.T) {
+	if raceEnabled {
+		t.Skip("tensor memory lies on the Go heap under the race detector")
+	}
+	const (
+		maxBytes   = 10 << 10
+		maxObjects = 140
+		maxGrowth  = 64 << 10
+	)
+	warm, steps := 100, 2000
+	if testing.Short() {
+		warm, steps = 20, 100
+	}
+	rt := ebb.NewRuntime()
+	rt.ManualSeed(0)
+	m := NewMLP(rt, 64, 128)
+	for range warm {
+		m.Step()
+	}
+	before := collected()
+	live := rt.Stats().Live.Current
+	for range steps {
+		m.Step()
+	}
+	after := new(runtime.MemStats)
+	runtime.ReadMemStats(after)
+	bytes := (after.TotalAlloc - before.TotalAlloc) / uint64(steps)
+	objects := (after.Mallocs - before.Mallocs) / uint64(steps)
+	t.Logf("a step makes %d bytes and %d objects of garbage", bytes, objects)
+	if bytes >= maxBytes || objects >= maxObjects {
+		t.Errorf("a step makes %d bytes and %d objects of garbage, want under %d and %d", bytes, objects, maxBytes, maxObjects)
+	}
+	if grown := int64(collected().HeapAlloc) - int64(before.HeapAlloc); grown > maxGrowth {
+		t.Errorf("the Go heap grew by %d bytes in %d steps, want none (at most %d)", grown, steps, maxGrowth)
+	}
+	if now := rt.Stats().Live.Current; now != live {
+		t.Errorf("tensors held %d bytes before and %d after %d steps", live, now, steps)
+	}
+	m.Close()
+	if err := rt.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// collected returns the heap's figures when only what is reachable is left.
+func collected() *runtime.MemStats {
+	runtime.GC()
+	runtime.GC() // the first empties pools into their victims, the second frees those
+	m := new(runtime.MemStats)
+	runtime.ReadMemStats(m)
+	return m
+}
