@@ -94,13 +94,16 @@ func (l *Life) lowest() Figures {
 	for i := 0; ; i++ {
 		l.rt.EmptyCache()
 		debug.FreeOSMemory()
+		if i > 0 {
+			useUp()
+			debug.FreeOSMemory()
+		}
 		if f := l.read(); i == 0 || f.RSSAnon < best.RSSAnon {
 			best = f
 		}
 		if i == len(pauses) || best.Live > 0 || best.RSSAnon <= first+aim || !l.decides() {
 			return best
 		}
-		useUp()
 		time.Sleep(pauses[i])
 	}
 }
