@@ -79,6 +79,7 @@ func secondProcess(t *testing.T, begin func(report string) *background) {
 	if first.RSSAnon > 8<<20 {
 		t.Errorf("RssAnon %d at InitialState", first.RSSAnon)
 	}
+	t.Logf("RssAnon %d at InitialState, %d more at MemoryFreed", first.RSSAnon, last.RSSAnon-first.RSSAnon)
 	if d := last.RSSAnon - first.RSSAnon; d > 2<<20 {
 		t.Errorf("RssAnon ends %d above InitialState", d)
 	}

@@ -17,7 +17,7 @@ import (
 
 // TestMain lets scripts and tests run this binary as the command ebb.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ebb": main})
+	testscript.Main(tests{m}, map[string]func(){"ebb": main})
 }
 
 func TestScripts(t *testing.T) {
@@ -44,10 +44,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, errors.New("no such condition")
+			switch name {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "mnist": // is to be had
+				_, err := findMNIST()
+				return err == nil, nil
 			}
-			return os.Getuid() == 0, nil
+			return false, errors.New("no such condition")
 		},
 		Cmds: commands,
 	})

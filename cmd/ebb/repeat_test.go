@@ -24,12 +24,12 @@ func TestRepeat(t *testing.T) {
 
 // The same of the first 200 steps of mnist, with workers.
 func TestRepeatMNIST(t *testing.T) {
-	runs := 100
-	if testing.Short() || raceEnabled {
-		runs = 12
-	}
 	s := mnist.defaults
 	s.data, s.steps, s.workers = unpackedMNIST(t), 200, 2
+	runs := 100
+	if testing.Short() {
+		runs, s.steps = 12, 20
+	}
 	repeat(t, mnist, s, runs)
 }
 

@@ -8,25 +8,21 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// mnistCommands are what scripts about the data set can do. What they need is
-// made when the first of them asks.
+// mnistCommands are what scripts about the data set can do.
 func mnistCommands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
-	unpacked := sync.OnceValue(func() string { return unpackedMNIST(t) })
-	gzipped := sync.OnceValue(func() string { return gzippedMNIST(t) })
 	return map[string]func(*testscript.TestScript, bool, []string){
 		// mnist data: a folder with the unpacked files.
 		"mnist": func(ts *testscript.TestScript, _ bool, args []string) {
 			folder := ts.MkAbs(args[0])
 			ts.Check(os.MkdirAll(folder, 0o777))
 			for _, name := range mnistFiles {
-				ts.Check(os.Symlink(filepath.Join(unpacked(), name), filepath.Join(folder, name)))
+				ts.Check(os.Symlink(filepath.Join(unpackedMNIST(t), name), filepath.Join(folder, name)))
 			}
 		},
 		// damage how data/file: the file becomes one that is not as it should be.
@@ -60,7 +56,7 @@ func mnistCommands(t *testing.T) map[string]func(*testscript.TestScript, bool, [
 		},
 		// serve how: a mirror that is the only one, and that does as it is told.
 		"serve": func(ts *testscript.TestScript, _ bool, args []string) {
-			s := serveMNIST(gzipped(), args[0])
+			s := serveMNIST(gzippedMNIST(t), args[0])
 			ts.Defer(s.Close)
 			ts.Setenv("EBB_DATASETS_MIRROR", s.URL)
 		},
