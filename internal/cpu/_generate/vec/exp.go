@@ -7,9 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// The polynomials of this package are near-minimax fits in float64 whose
-// coefficients were rounded to float32 one after the other, each before the
-// rest was fitted again. Each function says what it approximates, and where.
+// The polynomials of this package are near-minimax fits that coefficients.py
+// makes. Each function says what it approximates, and where.
 
 // ln2High has few bits, so that its product with an exponent is exact.
 const (
