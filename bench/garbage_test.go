@@ -1,3 +1,8 @@
+// Under the race detector tensor memory lies on the Go heap, and invariants keep
+// books of their own there.
+
+//go:build !race && !invariants
+
 package bench
 
 import (
@@ -9,9 +14,6 @@ import (
 
 // A training step leaves little for Go's collector, and nothing that grows.
 func TestStepGarbage(t *testing.T) {
-	if raceEnabled {
-		t.Skip("tensor memory lies on the Go heap under the race detector")
-	}
 	const (
 		maxBytes   = 10 << 10
 		maxObjects = 140
