@@ -46,7 +46,7 @@ type kernel[T, A any] struct {
 // scratch holds what a fold needs while it runs: gathered elements, a tile's
 // cascade.
 type scratch struct {
-	gathered [runLen]uint64
+	gathered [max(runLen, tileLen)]uint64
 	levels   [cascadeLevels][tileLen]uint64
 }
 

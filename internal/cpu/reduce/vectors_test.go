@@ -311,6 +311,34 @@ func TestLargeArrays(t *testing.T) {
 	}
 }
 
+// Outputs side by side whose elements have gaps, more than fit into one tile: the
+// sums are of whole numbers, and exact.
+func TestWideTiles(t *testing.T) {
+	for _, cols := range []int{runLen - 1, runLen + 1, tileLen - 1, tileLen, tileLen + 1, 2*tileLen + 7} {
+		for _, dtype := range []cpu.DType{cpu.Float32, cpu.Float64, cpu.Int64} {
+			x := arraytest.New(dtype, []int{3, cols}, []int{3 * cols, 2})
+			want := make([]float64, cols)
+			for i := range x.Len() {
+				v := i*i%101 - 50
+				want[i%cols] += float64(v)
+				if arraytest.IsFloat(dtype) {
+					x.SetFloat(i, float64(v))
+				} else {
+					x.SetInteger(i, int64(v))
+				}
+			}
+			sum := arraytest.New(dtype, []int{1, cols}, []int{cols, 1})
+			Reduce(Sum, sum.Array, x.Array, []int{0})
+			for i, w := range want {
+				if sum.Float(i) != w {
+					t.Fatalf("%v, %d columns: column %d sums to %v, want %v", dtype, cols, i, sum.Float(i), w)
+				}
+			}
+			sum.CheckCanaries(t)
+		}
+	}
+}
+
 // groupsOf is groups for one dimension of a matrix, without the index arithmetic.
 func groupsOf(shape []int, dim int) [][]int {
 	g := make([][]int, shape[1-dim])

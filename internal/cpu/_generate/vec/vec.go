@@ -26,7 +26,7 @@ type Element struct {
 	Size         int
 
 	Add, Sub, Mul, Div, Max, Min, Sqrt, FMA231, FNMA231, FMA213, Broadcast func(ops ...Op)
-	Compare                                                               func(ops ...Op)
+	Compare                                                                func(ops ...Op)
 }
 
 // The float dtypes.
