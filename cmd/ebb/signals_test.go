@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,7 +21,25 @@ import (
 // background is ebb as a process of its own.
 type background struct {
 	*exec.Cmd
-	stdout, stderr bytes.Buffer
+	stdout, stderr output
+}
+
+// output is what a process has printed so far.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 // start runs ebb train linear with more flags.
@@ -84,7 +103,7 @@ func TestSignal(t *testing.T) {
 			if got := b.status(); got != c.status {
 				t.Errorf("status %d, want %d\n%s", got, c.status, &b.stderr)
 			}
-			if b.stderr.Len() > 0 {
+			if b.stderr.String() != "" {
 				t.Errorf("stderr: %s", &b.stderr)
 			}
 			if !strings.Contains(b.stdout.String(), "freed: live 0, mapped 0") {
@@ -152,7 +171,7 @@ func interrupted(t *testing.T, b *background, report string) {
 	default:
 		t.Errorf("status %d, want 130", got)
 	}
-	if b.stderr.Len() > 0 {
+	if b.stderr.String() != "" {
 		t.Errorf("stderr: %s", &b.stderr)
 	}
 }
