@@ -128,8 +128,8 @@ type event struct {
 type label struct {
 	kind              Kind
 	dtype             DType
-	bytes             bool // it is for plain bytes, without type and shape
-	shape             []int
+	bytes             bool  // it is for plain bytes, without type and shape
+	shape             []int // nil: not kept
 	op, module, owner string
 }
 

@@ -122,7 +122,9 @@ func (l *label) metadata() string {
 	put("module", l.module)
 	if !l.bytes {
 		put("dtype", l.dtype.String())
-		put("shape", "["+joinInts(l.shape, ",")+"]")
+		if l.shape != nil {
+			put("shape", "["+joinInts(l.shape, ",")+"]")
+		}
 	}
 	put("owner", l.owner)
 	return b.String()

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -191,6 +192,88 @@ func TestHistoryWraps(t *testing.T) {
 	}
 	if last != "step 29900" {
 		t.Errorf("the last mark is %q", last)
+	}
+}
+
+// Descriptions without end lose their shape and owner, and nothing else.
+func TestHistoryBoundsDescriptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("80,000 shapes")
+	}
+	rt := newRuntime(t)
+	rt.RecordHistory(0)
+	for i := range 80_000 {
+		s := rt.NewScope("batch")
+		ebb.Empty(s, ebb.Shape{1, i}, ebb.Uint8)
+		s.Close()
+	}
+	snap := written(t, rt)
+	trace := &snap.Device(0).Trace
+	metadata := func(i int) string { return snap.String(snap.Class(trace.At(i).Class).Metadata) }
+	first, last := "", ""
+	for i, e := range trace.All() {
+		if snap.Action(e.Class) == snapshot.Alloc {
+			if last = metadata(i); first == "" {
+				first = last
+			}
+		}
+	}
+	if first != "op=empty dtype=uint8 shape=[1,0] owner=batch" || last != "op=empty dtype=uint8" {
+		t.Errorf("the first is %q, the last %q", first, last)
+	}
+}
+
+// History, snapshots and marks go together with operations of many goroutines.
+func TestHistoryConcurrently(t *testing.T) {
+	rt := newRuntime(t)
+	var workers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for g := range 4 {
+		workers.Go(func() {
+			for i := range 300 {
+				s := rt.NewScope("batch")
+				x := ebb.Ones(s, ebb.Shape{8, g + 1})
+				x.Add(x).Sum()
+				if i%10 == 0 {
+					rt.Mark(fmt.Sprint("step ", i))
+				}
+				s.Close()
+			}
+		})
+	}
+	readers.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			switch i % 5 {
+			case 0:
+				rt.RecordHistory(500)
+			case 1:
+				var b bytes.Buffer
+				if err := rt.WriteSnapshot(&b); err != nil {
+					t.Error(err)
+				}
+				for _, fault := range snapshottest.Check(b.Bytes()) {
+					t.Error(fault)
+				}
+			case 2:
+				rt.Timeline(time.Time{}, 50)
+			case 3:
+				rt.PeakHoldings()
+			case 4:
+				rt.StopHistory()
+			}
+		}
+	})
+	workers.Wait()
+	close(done)
+	readers.Wait()
+	rt.StopHistory()
+	if s := rt.History(); s.Hooks != 0 {
+		t.Errorf("%d hooks left", s.Hooks)
 	}
 }
 

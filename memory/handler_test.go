@@ -203,6 +203,43 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// What processes left that ended without Close goes; what is another's stays.
+func TestListenSweeps(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nobody tells whether a process lives")
+	}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dead, err := memory.Socket(1<<31 - 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, err := memory.Socket(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Dir(dead), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dead, alive, strings.Replace(dead, ".sock", "-2.sock", 1)} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rt := ebb.NewRuntime()
+	defer rt.Close()
+	l, err := memory.Listen(rt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(dead))
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(alive) {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
 // A folder that others can enter is refused.
 func TestListenInAnOpenFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {

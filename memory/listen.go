@@ -40,6 +40,7 @@ func Listen(rt *ebb.Runtime) (*Listener, error) {
 	if err := private(dir); err != nil {
 		return nil, err
 	}
+	sweep(dir)
 	path := claim(dir, os.Getpid())
 	l, err := open(path)
 	if err != nil {

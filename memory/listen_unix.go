@@ -3,10 +3,25 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
+
+// sweep removes the sockets that processes left which ended without Close.
+func sweep(dir string) {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
+	for _, path := range paths {
+		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".sock"), "-")
+		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.Remove(path)
+		}
+	}
+}
 
 // private checks that a folder is the user's and closed to others: one in a folder
 // for all could have been made by somebody else.

@@ -3,7 +3,19 @@
 //
 //   - [Stats] and [ResetPeak] for numbers, [Summary] for a table of them,
 //   - [EmptyCache] and [Collect] to return what is not in use,
-//   - [Explain] for the whole process: what its resident memory is made of.
+//   - [Explain] for the whole process: what its resident memory is made of,
+//   - [Survivors] for what is live by line, and [Growth] for what a step that is
+//     run again and again leaves behind,
+//   - [RecordHistory], [DumpSnapshot] and [WriteProfile] for every allocation with
+//     its call stack, for ebb mem, PyTorch's viewer and go tool pprof,
+//   - [DumpOnOutOfMemory] for both at the moment when memory runs out,
+//   - [Handler], [Listen] and [Var] for a program that is watched while it runs;
+//     package prommetrics has a Prometheus collector.
+//
+// The environment does the same for a program that nobody changed:
+// EBB_MEMORY_HISTORY=FILE records the history and writes a snapshot when the
+// runtime is closed and on the signal USR1, EBB_MEMORY=listen opens the socket that
+// ebb mem watch asks.
 //
 // Units are binary everywhere: 1 MiB is 2^20 bytes and 1 GiB is 2^30.
 package memory
