@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/memory"
@@ -166,5 +167,29 @@ func TestSurvivors(t *testing.T) {
 	}
 	if text := s[0].String(); !strings.Contains(text, "1.17 KiB in 3 x parameter float32[2 50] in kept, fc1, ") || !strings.Contains(text, "growth_test.go") {
 		t.Error(text)
+	}
+}
+
+// Ages are right to the last opening of a scope, and numbers count allocations.
+func TestAge(t *testing.T) {
+	rt := ebb.NewRuntime()
+	defer rt.Close()
+	for _, recorded := range []bool{false, true} {
+		if recorded {
+			memory.RecordHistory(rt, 0)
+		}
+		const pause = 30 * time.Millisecond
+		old := rt.NewStore("old")
+		ebb.Ones(old, ebb.Shape{1})
+		time.Sleep(pause)
+		young := rt.NewScope("young")
+		made := time.Now()
+		ebb.Ones(young, ebb.Shape{2})
+		hs := rt.Holdings()
+		if len(hs) != 2 || hs[0].Age < pause || hs[1].Age > time.Since(made)+pause/2 || hs[1].Number <= hs[0].Number {
+			t.Errorf("recorded %v: ages %v and %v, numbers %d and %d", recorded, hs[0].Age, hs[1].Age, hs[0].Number, hs[1].Number)
+		}
+		young.Close()
+		old.Close()
 	}
 }
