@@ -52,13 +52,18 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
+// spaces hold the axes of folds under way, which tasks share and which therefore
+// cannot be on the stack.
+var spaces = sync.Pool{New: func() any { return new([2][8]axis) }}
+
 // fold reduces src over dims. Operand 0 of its axes is dst, operand 1 is src.
 func fold[T, A any](k kernel[T, A], dst, src cpu.Array, dims []int) {
 	if n := src.Len(); len(dims) == len(src.Shape) && n > 0 && n <= max(k.long, runLen) && src.Contiguous() {
 		k.store(dst.Data, k.run(unsafe.Slice((*T)(src.Data), n)))
 		return
 	}
-	var space [2][8]axis
+	space := spaces.Get().(*[2][8]axis)
+	defer spaces.Put(space)
 	reduced, kept := split(space[0][:0], space[1][:0], dims, dst, src)
 	for i := range reduced {
 		reduced[i].stride[0] = 0

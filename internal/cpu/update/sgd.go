@@ -45,15 +45,30 @@ type sgdStep[T float] struct {
 
 func sgd[T float](param, grad cpu.Array, momentum *cpu.Array, opt SGDOptions) {
 	s := sgdStep[T]{T(-opt.LR), T(opt.Momentum), T(1 - opt.Dampening), T(opt.WeightDecay), opt, kernelsOf[T]()}
+	if n := param.Len(); n <= taskElements && param.Contiguous() && grad.Contiguous() && (momentum == nil || momentum.Contiguous()) {
+		r := run{n: n, step: [3]int{1, 1, 1}}
+		var m unsafe.Pointer
+		if momentum != nil {
+			m = momentum.Data
+		}
+		s.run(param.Data, grad.Data, m, r)
+		return
+	}
+	s.runs(param, grad, momentum)
+}
+
+// runs updates in several tasks. It is apart from sgd because what tasks share
+// moves to the heap.
+func (s sgdStep[T]) runs(param, grad cpu.Array, momentum *cpu.Array) {
 	arrays := []cpu.Array{param, grad}
-	if opt.Momentum != 0 {
+	if momentum != nil {
 		arrays = append(arrays, *momentum)
 	}
 	eachRun(arrays, func(r run) {
 		p := unsafe.Pointer(elem[T](param.Data, r.start[0]))
 		g := unsafe.Pointer(elem[T](grad.Data, r.start[1]))
 		var m unsafe.Pointer
-		if opt.Momentum != 0 {
+		if momentum != nil {
 			m = unsafe.Pointer(elem[T](momentum.Data, r.start[2]))
 		}
 		s.run(p, g, m, r)
