@@ -272,6 +272,9 @@ func TestEpochsMapNoMore(t *testing.T) {
 		n = 10
 	}
 	eachWorkers(t, func(t *testing.T, workers int) {
+		if invariants && workers > 0 {
+			t.Skip("between guard pages each tensor is a mapping of its own, and how many batches are ahead is the workers' affair")
+		}
 		rt := runtimeOf(t)
 		set := numbers(rt, 1000, 100)
 		defer set.Close()

@@ -34,6 +34,7 @@ func TestBrowser(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "p.html")
 	s := linear.defaults
+	s.epochs = 100 // so that training is what most of the time goes to
 	s.html = file
 	if err := newJob(linear, s, io.Discard).do(context.Background()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,5 @@
+//go:build !invariants
+
+package data_test
+
+const invariants = false
