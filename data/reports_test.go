@@ -265,7 +265,9 @@ func forget(t *testing.T, set *data.TensorDataset) {
 	pass(t, l, 2)
 }
 
-// tracel-ai/burn#4792: memory jumps at each epoch.
+// tracel-ai/burn#4792: memory jumps at each epoch. How many batches the workers
+// are ahead differs from epoch to epoch, so the first need not be the one with
+// the most; more than a segment or two beyond it is growth.
 func TestEpochsMapNoMore(t *testing.T) {
 	n := 100
 	if testing.Short() {
@@ -280,12 +282,15 @@ func TestEpochsMapNoMore(t *testing.T) {
 		defer set.Close()
 		l := data.NewLoader(set, data.BatchSize(64), data.Shuffle(), data.Workers(workers))
 		defer l.Close()
-		var mapped int64
+		var mapped, ahead int64
+		if workers > 0 {
+			ahead = 512 << 10
+		}
 		for epoch := range n {
 			pass(t, l, -1)
 			if m := rt.Stats().Mapped; epoch == 0 {
 				mapped = m
-			} else if m > mapped {
+			} else if m > mapped+ahead {
 				t.Fatalf("epoch %d: %d bytes mapped, %d after the first", epoch, m, mapped)
 			}
 		}

@@ -38,91 +38,120 @@ func CrossEntropyBackward(grad, gradLoss, logits, logSumExp, target cpu.Array, o
 }
 
 func forward[T float](loss, logSumExp, logits, target cpu.Array, opt Options) error {
-	p := newProblem[T](logits, opt)
 	if target.DType == cpu.Float32 || target.DType == cpu.Float64 {
+		p := newProblem[T](logits, opt)
 		p.probabilities(loss, logSumExp, target)
 		return nil
 	}
+	p := newProblem[T](logits, opt)
 	denominator, err := p.targetWeight(target)
 	if err != nil {
 		return err
 	}
-	eps := opt.LabelSmoothing
-	total := p.eachRow(func(r int) float64 {
-		at := p.at(logits, r)
-		greatest, logSum := p.logSumExp(at)
-		setFloat64(logSumExp, r, greatest+logSum)
-		l := 0.0
-		if y := classOf(target, r); y != opt.IgnoreIndex {
-			c := int(y)
-			logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
-			l = -float64(p.weight(c) * logp)
-			if eps > 0 {
-				smooth := 0.0
-				for c := range p.classes {
-					logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
-					smooth -= float64(p.weight(c) * logp)
-				}
-				l = float64((1-eps)*l) + float64(eps/float64(p.classes)*smooth)
-			}
+	k := forwardRow[T]{loss, logSumExp, target}
+	total := 0.0
+	if p.tasks() > 1 {
+		total = inTasks(p, k)
+	} else {
+		for r := range p.rows {
+			total += k.row(&p, r)
 		}
-		if opt.Reduction == None {
-			store[T](loss.Data, single(loss, r), l)
-		}
-		return l
-	})
+	}
 	p.finish(loss, total, denominator)
 	return nil
 }
 
+// forwardRow computes the loss of a row.
+type forwardRow[T float] struct{ loss, logSumExp, target cpu.Array }
+
+func (k forwardRow[T]) row(p *problem[T], r int) float64 {
+	logits, eps := &p.logits, p.opt.LabelSmoothing
+	at := p.at(*logits, r)
+	greatest, logSum := p.logSumExp(at)
+	setFloat64(k.logSumExp, r, greatest+logSum)
+	l := 0.0
+	if y := classOf(k.target, r); y != p.opt.IgnoreIndex {
+		c := int(y)
+		logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
+		l = -float64(p.weight(c) * logp)
+		if eps > 0 {
+			smooth := 0.0
+			for c := range p.classes {
+				logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
+				smooth -= float64(p.weight(c) * logp)
+			}
+			l = float64((1-eps)*l) + float64(eps/float64(p.classes)*smooth)
+		}
+	}
+	if p.opt.Reduction == None {
+		store[T](k.loss.Data, single(k.loss, r), l)
+	}
+	return l
+}
+
 func backward[T float](grad, gradLoss, logits, logSumExp, target cpu.Array, opt Options) error {
-	p := newProblem[T](logits, opt)
 	if target.DType == cpu.Float32 || target.DType == cpu.Float64 {
+		p := newProblem[T](logits, opt)
 		p.probabilitiesBackward(grad, gradLoss, logSumExp, target)
 		return nil
 	}
+	p := newProblem[T](logits, opt)
 	denominator, err := p.targetWeight(target)
 	if err != nil {
 		return err
 	}
-	eps, weights := opt.LabelSmoothing, 0.0
+	k := backwardRow[T]{grad: grad, gradLoss: gradLoss, logSumExp: logSumExp, target: target, denominator: denominator}
 	for c := range p.classes {
-		weights += p.weight(c)
+		k.weights += p.weight(c)
 	}
-	share := eps / float64(p.classes)
-	p.eachRow(func(r int) float64 {
-		at, out := p.at(logits, r), p.at(grad, r)
-		y := classOf(target, r)
-		if y == opt.IgnoreIndex {
-			for c := range p.classes {
-				store[T](grad.Data, out+c*grad.Strides[1], 0)
-			}
-			return 0
-		}
-		g := p.upstream(gradLoss, r, denominator)
-		lse := getFloat64(logSumExp, r)
-		own := (1 - eps) * p.weight(int(y))
-		scale := own + float64(share*weights)
-		if eps == 0 && p.vectors && p.opt.Weight == nil && inVectors(grad) {
-			// The target's element is a difference, which needs float64.
-			d := p.exp(load[T](logits.Data, at+int(y)*logits.Strides[1])-lse) - 1
-			probabilitiesOf(float32At(grad, out), float32At(logits, at), p.classes, lse, g)
-			store[T](grad.Data, out+int(y)*grad.Strides[1], g*d)
-			return 0
-		}
+	if p.tasks() > 1 {
+		inTasks(p, k)
+		return nil
+	}
+	for r := range p.rows {
+		k.row(&p, r)
+	}
+	return nil
+}
+
+// backwardRow computes the gradient of a row's logits.
+type backwardRow[T float] struct {
+	grad, gradLoss, logSumExp, target cpu.Array
+	denominator, weights              float64
+}
+
+func (k backwardRow[T]) row(p *problem[T], r int) float64 {
+	logits, grad, eps := &p.logits, &k.grad, p.opt.LabelSmoothing
+	at, out := p.at(*logits, r), p.at(*grad, r)
+	y := classOf(k.target, r)
+	if y == p.opt.IgnoreIndex {
 		for c := range p.classes {
-			d := float64(scale * p.exp(load[T](logits.Data, at+c*logits.Strides[1])-lse))
-			if c == int(y) {
-				d -= own
-			}
-			if eps > 0 {
-				d -= float64(share * p.weight(c))
-			}
-			store[T](grad.Data, out+c*grad.Strides[1], g*d)
+			store[T](grad.Data, out+c*grad.Strides[1], 0)
 		}
 		return 0
-	})
-	return nil
+	}
+	g := p.upstream(k.gradLoss, r, k.denominator)
+	lse := getFloat64(k.logSumExp, r)
+	own, share := (1-eps)*p.weight(int(y)), eps/float64(p.classes)
+	scale := own + float64(share*k.weights)
+	if eps == 0 && p.vectors && p.opt.Weight == nil && inVectors(*grad) {
+		// The target's element is a difference, which needs float64.
+		d := p.exp(load[T](logits.Data, at+int(y)*logits.Strides[1])-lse) - 1
+		probabilitiesOf(float32At(*grad, out), float32At(*logits, at), p.classes, lse, g)
+		store[T](grad.Data, out+int(y)*grad.Strides[1], g*d)
+		return 0
+	}
+	for c := range p.classes {
+		d := float64(scale * p.exp(load[T](logits.Data, at+c*logits.Strides[1])-lse))
+		if c == int(y) {
+			d -= own
+		}
+		if eps > 0 {
+			d -= float64(share * p.weight(c))
+		}
+		store[T](grad.Data, out+c*grad.Strides[1], g*d)
+	}
+	return 0
 }
 
 // targetWeight checks all targets and returns the sum of their classes'

@@ -154,19 +154,32 @@ func (p *problem[T]) exp(x float64) float64 {
 	return exp64(x)
 }
 
-// eachRow calls f for all rows in tasks that depend on the shape alone, and
-// returns the sum of what it returned, added up in a fixed order.
-func (p *problem[T]) eachRow(f func(row int) float64) float64 {
+// tasks returns in how many tasks the rows are worked on. It depends on the
+// shape alone.
+func (p *problem[T]) tasks() int {
 	size := taskElements
 	if p.vectors {
 		size = vectorElements
 	}
-	tasks := max(min(p.rows, p.rows*p.classes/size), 1)
+	return max(min(p.rows, p.rows*p.classes/size), 1)
+}
+
+// rowKernel is what is done for a row; it returns the row's part of a sum. A
+// type instead of a function, so that a problem of one task allocates nothing:
+// then the caller has the loop over the rows itself.
+type rowKernel[T float] interface {
+	row(p *problem[T], r int) float64
+}
+
+// inTasks runs k for all rows and returns the sum of what it returned, added up
+// in a fixed order. p and k are copies, on the heap, which threads share.
+func inTasks[T float, K rowKernel[T]](p problem[T], k K) float64 {
+	tasks := p.tasks()
 	sums := make([]float64, tasks)
 	cpu.Parallel(tasks, func(i int) {
 		sum := 0.0
 		for r := i * p.rows / tasks; r < (i+1)*p.rows/tasks; r++ {
-			sum += f(r)
+			sum += k.row(&p, r)
 		}
 		sums[i] = sum
 	})
@@ -197,3 +210,11 @@ func (p *problem[T]) upstream(gradLoss cpu.Array, r int, denominator float64) fl
 	}
 	return load[T](gradLoss.Data, single(gradLoss, r))
 }
+
+// rowFunc is a rowKernel by a function.
+type rowFunc[T float] func(r int) float64
+
+func (f rowFunc[T]) row(_ *problem[T], r int) float64 { return f(r) }
+
+// eachRow is inTasks with a function, for what is called seldom.
+func (p *problem[T]) eachRow(f rowFunc[T]) float64 { return inTasks(*p, f) }
