@@ -350,7 +350,7 @@ func (cfg *gradConfig) run(op string, outputs, inputs []*Tensor) []*Tensor {
 			}
 			grads[i] = g.In(e.scope)
 		} else {
-			grads[i] = Full(e.scope, x.shape, 1.0, x.dtype)
+			grads[i] = create(opFull, one, e.scope, x.shape, creation{dtype: x.dtype})
 		}
 	}
 	e.run(outputs, grads)
@@ -363,6 +363,9 @@ func (cfg *gradConfig) run(op string, outputs, inputs []*Tensor) []*Tensor {
 	e.reset()
 	return taken
 }
+
+// one is the attribute of a fill with 1.
+var one any = fillValue{float: 1}
 
 // engines holds those whose run ended well, for reuse.
 var engines = sync.Pool{New: func() any { return new(engine) }}

@@ -20,6 +20,7 @@ type call struct {
 	changes int       // in place: how many operands change, from the first; 0: one
 	work    int       // bytes of scratch space the kernel needs
 	out     []*fresh  // results; the last hidden ones only the graph may keep
+	made    []*Tensor // the handles of those that are not hidden
 
 	// Set by the dispatcher.
 	core       *core
@@ -73,7 +74,9 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	c.in = append(c.in[:0], in...)
 	for _, x := range in {
 		if x == nil {
-			throw(ErrValue, op.name, in, "an operand is nil")
+			// A copy, so that the operands of calls that are right stay on the
+			// stack.
+			throw(ErrValue, op.name, append([]*Tensor{}, in...), "an operand is nil")
 		}
 	}
 	if len(in) > 0 {
@@ -85,15 +88,13 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 // recycle gives c back to the pool. It clears field by field: while the
 // collector runs, clearing the whole would cost more than the call.
 func (c *call) recycle() {
-	for _, f := range c.out {
-		f.t, f.st = nil, nil // see fresh
-	}
 	forget(c.in)
 	forget(c.out)
+	forget(c.made)
 	for i := range c.saved {
 		c.saved[i].layout = nil
 	}
-	c.in, c.out, c.saved, c.needs = c.in[:0], c.out[:0], c.saved[:0], c.needs[:0]
+	c.in, c.out, c.made, c.saved, c.needs = c.in[:0], c.out[:0], c.made[:0], c.saved[:0], c.needs[:0]
 	c.attrs, c.into, c.target, c.handle = nil, nil, nil, nil
 	c.kind, c.inplace, c.changes, c.work, c.nhidden, c.grad = 0, false, 0, 0, 0, false
 	if c.scratch != nil {
@@ -116,13 +117,15 @@ func forget[T any](s []*T) {
 
 // result adds a result of the given type and shape, which were checked.
 func (c *call) result(dtype DType, shape []int) *call {
-	c.out = append(c.out, newFresh(c.core, dtype, shape))
+	f := newFresh(c.core, dtype, shape)
+	c.out = append(c.out, f)
+	c.made = append(c.made, &Tensor{layout: &f.layout, rec: &f.rec, meta: &f.meta})
 	return c
 }
 
 // hidden adds a result that only the graph keeps, and saves it. For op.save.
 func (c *call) hidden(dtype DType, shape []int) {
-	c.result(dtype, shape)
+	c.out = append(c.out, newFresh(c.core, dtype, shape))
 	c.nhidden++
 	c.saveOut(c.results() - 1)
 }
@@ -135,11 +138,11 @@ func (c *call) saveIn(i int) {
 		return
 	}
 	if c.before == nil {
-		c.result(c.in[0].dtype, c.in[0].shape)
+		c.out = append(c.out, newFresh(c.core, c.in[0].dtype, c.in[0].shape))
 		c.nhidden++
 		c.before = c.out[len(c.out)-1]
 	}
-	c.saved = append(c.saved, saved{slot: i, layout: c.before.t.layout, copied: true})
+	c.saved = append(c.saved, saved{slot: i, layout: &c.before.layout, copied: true})
 }
 
 // saveOut keeps result i for the gradient. For op.save.
@@ -179,7 +182,7 @@ func (c *call) src(i int) cpu.Array { return c.in[i].array(c.held[i].blk.Pointer
 // dst returns result i as kernels see it.
 func (c *call) dst(i int) cpu.Array {
 	if f := c.fresh(i); f != nil {
-		return f.layout.array(f.st.blk.Pointer())
+		return f.layout.array(f.rec.st.blk.Pointer())
 	}
 	return c.src(0)
 }

@@ -46,7 +46,7 @@ func (c *call) do() *Tensor {
 	if c.inplace {
 		return c.in[0]
 	}
-	return c.out[0].t
+	return c.made[0]
 }
 
 // doAll is do for several results.
@@ -55,7 +55,7 @@ func (c *call) doAll() []*Tensor {
 	defer c.recycle()
 	ts := make([]*Tensor, len(c.out)-c.nhidden)
 	for i := range ts {
-		ts[i] = c.out[i].t
+		ts[i] = c.made[i]
 	}
 	return ts
 }
@@ -75,7 +75,7 @@ func (c *call) run() {
 		}
 	}()
 	if f := c.before; f != nil {
-		elementwise.Copy(f.layout.array(f.st.blk.Pointer()), c.src(0))
+		elementwise.Copy(f.layout.array(f.rec.st.blk.Pointer()), c.src(0))
 	}
 	e := c.op.kernel(c)
 	running = false
@@ -149,7 +149,7 @@ func (c *call) begin() *Error {
 			c.drop()
 			return e
 		}
-		f.rec.allocated, f.rec.st, f.st = c.site, st, st
+		f.rec.allocated, f.rec.st = c.site, st
 		c.held = append(c.held, st)
 	}
 	if c.work > 0 {
@@ -228,10 +228,10 @@ func (c *call) end(failed *Error) *Error {
 		}
 	}
 	for i, f := range c.out[:len(c.out)-c.nhidden] {
-		f.st.refs++
-		f.t.own = c.handle
+		f.rec.st.refs++
+		c.made[i].own = c.handle
 		co.enter(&f.rec, c.target)
-		if n != nil && f.t.dtype.IsFloat() {
+		if n != nil && f.layout.dtype.IsFloat() {
 			f.meta.node, f.meta.out = n, int32(i)
 			f.rec.node = n
 			co.keepNode(n)

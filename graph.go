@@ -94,11 +94,11 @@ func (c *call) newNode() *node {
 		s := &n.saved[i]
 		s.st = c.held[0]
 		if s.copied {
-			s.st = c.before.st
+			s.st = c.before.rec.st
 		} else if s.slot >= 0 {
 			s.st = c.held[s.slot]
 		} else if f := c.fresh(^s.slot); f != nil {
-			s.st = f.st
+			s.st = f.rec.st
 		}
 		if s.slot < 0 {
 			s.version = s.st.version

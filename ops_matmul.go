@@ -130,7 +130,7 @@ func init() {
 	opLinear.grad = func(b *backward) {
 		g := b.grad()
 		if len(b.n.edges) == 3 {
-			b.giveIf(2, func() *Tensor { return g.Sum(0) })
+			b.giveIf(2, func() *Tensor { return apply(opSum, overRows, g.dtype, b.input(2).shape, g) })
 		}
 		b.giveIf(1, func() *Tensor { return matMul(g.T(), b.in(0)) })
 		b.dropIn(0)
@@ -138,21 +138,24 @@ func init() {
 	}
 }
 
+// overRows is the attribute of a sum over a matrix's rows.
+var overRows any = reduction{dims: []int{0}}
+
 // Linear returns x times weight transposed, plus bias: x is [*, in], weight
 // [out, in] or [in], bias [out] or nil, the result [*, out], all of one
 // floating-point type. It is torch.nn.functional.linear. For the gradient it
 // keeps x if weight needs one, and weight if x does.
 func Linear(x, weight, bias *Tensor) *Tensor {
-	operands := []*Tensor{x, weight}
-	if bias != nil {
-		operands = append(operands, bias)
+	if x == nil || weight == nil {
+		panic(newError(ErrValue, "linear", nil, "an operand is nil").advise("only the bias may be"))
 	}
-	for _, t := range operands {
-		if t == nil {
-			panic(newError(ErrValue, "linear", nil, "an operand is nil").advise("only the bias may be"))
-		}
+	c := newCall(opLinear, nil, x, weight)
+	if bias != nil {
+		c.in = append(c.in, bias)
+	}
+	for _, t := range c.in {
 		if !t.dtype.IsFloat() || t.dtype != x.dtype {
-			panic(newError(ErrDType, "linear", operands, "operands of one floating-point type expected").advise("convert with To"))
+			panic(newError(ErrDType, "linear", c.in, "operands of one floating-point type expected").advise("convert with To"))
 		}
 	}
 	r := len(x.shape)
@@ -161,17 +164,17 @@ func Linear(x, weight, bias *Tensor) *Tensor {
 	}
 	switch {
 	case r == 0 || len(weight.shape) != 2 || x.shape[r-1] != weight.shape[1]:
-		panic(newError(ErrShape, "linear", operands, "input [*, in] and weight [out, in] expected").advise("the input's last size is the weight's last"))
+		panic(newError(ErrShape, "linear", c.in, "input [*, in] and weight [out, in] expected").advise("the input's last size is the weight's last"))
 	case bias != nil && (len(bias.shape) != 1 || bias.shape[0] != weight.shape[0]):
-		panic(newError(ErrShape, "linear", operands, "a bias of shape [%d] expected", weight.shape[0]))
+		panic(newError(ErrShape, "linear", c.in, "a bias of shape [%d] expected", weight.shape[0]))
 	}
 	rows := size(x.shape[:r-1])
 	flat := x
 	if r != 2 {
 		flat = x.Reshape(rows, x.shape[r-1])
 	}
-	operands[0] = flat
-	c := newCall(opLinear, nil, operands...).result(x.dtype, []int{rows, weight.shape[0]})
+	c.in[0] = flat
+	c.result(x.dtype, []int{rows, weight.shape[0]})
 	c.work = gemm.WorkspaceSize(c.out[0].layout.form(), flat.form(), cpu.Array{DType: cpu.DType(weight.dtype),
 		Shape: []int{weight.shape[1], weight.shape[0]}, Strides: []int{weight.strides[1], weight.strides[0]}})
 	y := c.do()

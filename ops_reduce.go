@@ -61,8 +61,14 @@ func reduceDims(op string, x *Tensor, dims []int) []int {
 // kept returns a, a result of a reduction of src, with the reduced dimensions
 // of size 1: the form that reduction kernels take.
 func kept(a, src cpu.Array, dims []int) cpu.Array {
-	a.Shape = keptShape(src.Shape, dims)
-	a.Strides = contiguousStrides(a.Shape)
+	n := len(src.Shape)
+	form := make([]int, 2*n)
+	a.Shape, a.Strides = form[:n], form[n:]
+	copy(a.Shape, src.Shape)
+	for _, d := range dims {
+		a.Shape[d] = 1
+	}
+	stridesFor(a.Strides, a.Shape)
 	return a
 }
 

@@ -156,6 +156,9 @@ func (x *Tensor) Transpose(dim0, dim1 int) *Tensor {
 	return x.Permute(order...)
 }
 
+// swapped is the order of a transposed matrix's dimensions, as an attribute.
+var swapped any = []int{1, 0}
+
 // T returns the transpose of a matrix. Tensors of fewer than two dimensions are
 // returned as they are, of more are an [ErrShape] panic. It is torch.t.
 func (x *Tensor) T() *Tensor {
@@ -163,7 +166,8 @@ func (x *Tensor) T() *Tensor {
 	case 0, 1:
 		return x.View(x.shape...)
 	case 2:
-		return x.Permute(1, 0)
+		dims := []int{x.shape[1], x.shape[0], x.strides[1], x.strides[0]}
+		return view(opPermute, swapped, x, dims[:2:2], dims[2:], x.offset)
 	}
 	panic(newError(ErrShape, "t", []*Tensor{x}, "a tensor of %d dimensions", len(x.shape)).advise("use Transpose or Permute"))
 }

@@ -258,9 +258,9 @@ func (m *OutOfMemory) survey(co *core, c *call) {
 	for _, f := range c.out {
 		n := f.layout.bytes()
 		switch {
-		case !ofBatch(&f.layout) && f.st == nil:
+		case !ofBatch(&f.layout) && f.rec.st == nil:
 			fixed += n
-		case ofBatch(&f.layout) && f.st == nil:
+		case ofBatch(&f.layout) && f.rec.st == nil:
 			grows += n
 		case ofBatch(&f.layout): // it is live already, and in nobody's records yet
 			grows += n

@@ -261,19 +261,17 @@ func mixedRuntimes(op string, co *core) *Error {
 	return &Error{Kind: ErrRuntime, Op: op, Given: "tensors or scopes of two runtimes", core: co, Advice: "copy the data: FromSlice(owner, x.Float32s(), x.Shape()...)"}
 }
 
-// fresh is a new tensor. What the tree of owners reaches is one Go allocation;
-// the handle, which keeps its owner's handle from being collected, is another,
+// fresh is what the tree of owners reaches of a new tensor, in one Go allocation.
+// The handle, which keeps its owner's handle from being collected, is another,
 // or a forgotten owner would never be found.
 type fresh struct {
-	t      *Tensor  // until the call ends
-	st     *storage // until the call ends
 	meta   meta
 	rec    record
 	layout layout
 	dims   [6]int
 }
 
-// newFresh returns a tensor of the given type and shape, contiguous, without
+// newFresh returns a record of the given type and shape, contiguous, without
 // memory yet.
 func newFresh(co *core, dtype DType, shape []int) *fresh {
 	f := freshes.Get().(*fresh)
@@ -286,7 +284,6 @@ func newFresh(co *core, dtype DType, shape []int) *fresh {
 	f.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
 	f.meta = meta{}
 	f.rec = record{core: co, base: &f.meta, layout: &f.layout, fresh: f}
-	f.t = &Tensor{layout: &f.layout, rec: &f.rec, meta: &f.meta}
 	return f
 }
 

@@ -12,7 +12,11 @@ type lossConfig struct {
 }
 
 func lossOptions(opts []LossOption) lossConfig {
-	c := lossConfig{CrossEntropyOptions: ebb.CrossEntropyOptions{IgnoreIndex: -100}}
+	defaults := lossConfig{CrossEntropyOptions: ebb.CrossEntropyOptions{IgnoreIndex: -100}}
+	if len(opts) == 0 {
+		return defaults // and nothing for the collector
+	}
+	c := defaults
 	for _, o := range opts {
 		o(&c)
 	}

@@ -1,6 +1,8 @@
 // Command ebb trains models that give their memory back.
 //
-//	ebb train linear            linear regression, as in the README
+//	ebb train mnist             a classifier of digits, as in the README
+//	ebb train linear            linear regression
+//	ebb mem report FILE         what holds memory, from a snapshot
 //	ebb version --licences      what the program is made of
 //	ebb completion bash         completion for a shell
 //
