@@ -1,0 +1,5 @@
+//go:build !race
+
+package ebb_test
+
+const raceDetector = false
