@@ -459,11 +459,20 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// skipEmulated skips a test that starts itself where the processor is emulated
+// and the system cannot run the program.
+func skipEmulated(t *testing.T, err error) {
+	if err != nil && strings.Contains(err.Error(), "exec format error") {
+		t.Skip("an emulated program cannot start itself")
+	}
+}
+
 func TestHistoryByEnvironment(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mem.pickle")
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), historyProgram+"=close", "EBB_MEMORY_HISTORY="+file)
 	out, err := cmd.CombinedOutput()
+	skipEmulated(t, err)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

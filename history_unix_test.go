@@ -23,6 +23,7 @@ func TestHistoryOnSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
+		skipEmulated(t, err)
 		t.Fatal(err)
 	}
 	defer func() {
