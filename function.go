@@ -88,6 +88,9 @@ func Apply(name string, f Function, in ...*Tensor) []*Tensor {
 		n.inputs[i] = x.layout
 		if x.meta.carriesGraph() {
 			n.edges[i] = x.edge()
+			if x.own != nil && x.own != Owner(home) {
+				n.holds = append(n.holds, x.own)
+			}
 			needs = true
 		}
 	}

@@ -22,6 +22,7 @@ type node struct {
 	inputs []*layout // by operand
 	outs   []*layout // by result, hidden ones apart
 	saved  []saved
+	holds  []Owner // of operands from elsewhere: not forgotten while the graph needs them
 	refs   int32
 	view   bool
 	leaf   *Tensor // without owner handles
@@ -77,12 +78,15 @@ func (c *call) newNode() *node {
 		n = new(node)
 	}
 	*n = node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site,
-		edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: append(n.saved[:0], c.saved...), got: n.got[:0]}
+		edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: append(n.saved[:0], c.saved...), holds: n.holds[:0], got: n.got[:0]}
 	for i, x := range c.in {
 		n.inputs = append(n.inputs, x.layout)
 		var e edge
 		if c.needs[i] {
 			e = x.edge()
+			if x.own != nil && x.own != c.handle {
+				n.holds = append(n.holds, x.own)
+			}
 		}
 		n.edges = append(n.edges, e)
 	}
@@ -250,8 +254,9 @@ func (co *core) recycle(n *node) {
 	clear(n.edges)
 	clear(n.inputs)
 	clear(n.outs)
+	clear(n.holds)
 	clear(n.got[:cap(n.got)])
-	*n = node{edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: n.saved[:0], got: n.got[:0]}
+	*n = node{edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: n.saved[:0], holds: n.holds[:0], got: n.got[:0]}
 	if len(co.idle) < maxIdle {
 		co.idle = append(co.idle, n)
 	}

@@ -237,6 +237,37 @@ func TestForgottenStore(t *testing.T) {
 	t.Error("no leak was reported")
 }
 
+// A model that only a graph still needs is in use: Backward does not fail
+// because the collector came first. When the graph is gone, it is forgotten.
+func TestGraphKeepsItsLeaves(t *testing.T) {
+	leaks := make(chan ebb.Leak, 10)
+	rt := newRuntime(t, ebb.OnLeak(func(l ebb.Leak) { leaks <- l }))
+	run(t, rt, func(s *ebb.Scope) {
+		loss := func() *ebb.Tensor {
+			w := ebb.Ones(rt.NewStore("model"), ebb.Shape{10}, ebb.RequiresGrad)
+			return w.T().In(s).Mul(ebb.Ones(s, ebb.Shape{10})).Sum()
+		}()
+		for range 5 {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		loss.Backward()
+	})
+	for range 1000 {
+		runtime.GC()
+		select {
+		case l := <-leaks:
+			if l.Owner != "model" {
+				t.Errorf("leak %v", l)
+			}
+			return
+		default:
+			time.Sleep(time.Millisecond)
+		}
+	}
+	t.Error("the forgotten model was not found")
+}
+
 func TestCloseReportsWhatWasOpen(t *testing.T) {
 	rt := ebb.NewRuntime()
 	x := ebb.Ones(rt.NewStore("left open"), ebb.Shape{5}).SetName("mine")
