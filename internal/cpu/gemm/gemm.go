@@ -1,13 +1,12 @@
 // Package gemm has the processor's matrix products.
 //
-// A product is cut into blocks of the result, one task each, by its shape
-// alone. A task walks the inner dimension in steps of 256: it packs its parts
-// of a and b into panels where that pays and calls a register-tile kernel,
-// written in assembly for AVX-512, AVX2 and NEON and in Go for the rest, on
-// each tile. An element is the sum over its inner dimension in order, 256
-// products at a time, so its bits depend on the processor level and on which
-// of the paths below its shape takes, not on how the result was cut or on the
-// number of threads.
+// A product is cut into blocks of the result, one task each. A task walks the
+// inner dimension in steps of about 256: it packs its parts of a and b into
+// panels where that pays and calls a register-tile kernel, written in assembly
+// for AVX-512, AVX2 and NEON and in Go for the rest, on each tile. An element is
+// the sum over its inner dimension in order, a step's products at a time, so its
+// bits depend on the processor level and on which of the paths below its shape
+// takes, not on how the result was cut or on the number of threads.
 //
 //   - Products too small to be worth any preparation: three loops.
 //   - Matrix times vector with the matrix's rows in one piece: dot products.

@@ -23,850 +23,5167 @@ DATA masks<>+120(SB)/8, $0x0000000000000000
 GLOBL masks<>(SB), RODATA|NOPTR, $128
 
 // func tile1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile1x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ldb+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   a+8(FP), BX
-	MOVQ   b+32(FP), SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   cols+80(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   masks<>+64(SB), R8
-	SUBQ   DI, R8
-	MOVQ   cols+80(FP), DI
-	CMPQ   DI, $0x08
-	JLE    narrow
-	CMPQ   DI, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
 
-wide:
-	VMOVUPS      (SI), Y2
-	VMOVUPS      32(SI), Y3
-	VBROADCASTSS (BX), Y4
+wholeStep:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R8), Y2
-	VMASKMOVPS   (SI), Y2, Y2
-	VMOVUPS      32(R8), Y3
-	VMASKMOVPS   32(SI), Y3, Y3
-	VBROADCASTSS (BX), Y4
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX), Y3, Y3
+	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R8), Y2
-	VMASKMOVPS   (SI), Y2, Y2
-	VBROADCASTSS (BX), Y3
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VBROADCASTSS (AX), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R8), Y2
+	VMOVUPS    (CX), Y2
 	VMASKMOVPS (AX), Y2, Y2
 	VADDPS     Y2, Y0, Y0
-	VMOVUPS    32(R8), Y2
+	VMOVUPS    32(CX), Y2
 	VMASKMOVPS 32(AX), Y2, Y2
 	VADDPS     Y2, Y1, Y1
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R8), Y2
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y2
 	VMASKMOVPS Y0, Y2, (AX)
-	VMOVUPS    32(R8), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns1x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y2
+	VMOVUPS      32(DX)(SI*1), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y2
+	VMOVUPS      32(DX)(SI*2), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y2
+	VMOVUPS      32(DX)(R8*1), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(SI*1), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX)(SI*1), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(SI*2), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX)(SI*2), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(R8*1), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX)(R8*1), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(SI*1), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(SI*2), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX)(R8*1), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y2
+	VMASKMOVPS (AX), Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VMOVUPS    32(CX), Y2
+	VMASKMOVPS 32(AX), Y2, Y2
+	VADDPS     Y2, Y1, Y1
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y2
+	VMASKMOVPS Y0, Y2, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows1x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       b+32(FP), DX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), BX
+	SHRQ       $0x02, BX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      64(DX), Y2
+	VMOVUPS      96(DX), Y3
+	VBROADCASTSS 4(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      128(DX), Y2
+	VMOVUPS      160(DX), Y3
+	VBROADCASTSS 8(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      192(DX), Y2
+	VMOVUPS      224(DX), Y3
+	VBROADCASTSS 12(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   64(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   96(DX), Y3, Y3
+	VBROADCASTSS 4(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   128(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   160(DX), Y3, Y3
+	VBROADCASTSS 8(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   192(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   224(DX), Y3, Y3
+	VBROADCASTSS 12(AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPS   32(DX), Y3, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   64(DX), Y2, Y2
+	VBROADCASTSS 4(AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   128(DX), Y2, Y2
+	VBROADCASTSS 8(AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   192(DX), Y2, Y2
+	VBROADCASTSS 12(AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPS   (DX), Y2, Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y2
+	VMASKMOVPS (AX), Y2, Y2
+	VADDPS     Y2, Y0, Y0
+	VMOVUPS    32(CX), Y2
+	VMASKMOVPS 32(AX), Y2, Y2
+	VADDPS     Y2, Y1, Y1
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y2
+	VMASKMOVPS Y0, Y2, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   cols+80(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   masks<>+64(SB), R9
-	SUBQ   R8, R9
-	MOVQ   cols+80(FP), R8
-	CMPQ   R8, $0x08
-	JLE    narrow
-	CMPQ   R8, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
 
-wide:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
-	VBROADCASTSS (SI), Y6
+wholeStep:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (SI)(CX*1), Y6
+	VBROADCASTSS (AX)(DX*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R9), Y4
-	VMASKMOVPS   (DI), Y4, Y4
-	VMOVUPS      32(R9), Y5
-	VMASKMOVPS   32(DI), Y5, Y5
-	VBROADCASTSS (SI), Y6
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(BX), Y5, Y5
+	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (SI)(CX*1), Y6
+	VBROADCASTSS (AX)(DX*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R9), Y4
-	VMASKMOVPS   (DI), Y4, Y4
-	VBROADCASTSS (SI), Y5
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VBROADCASTSS (AX), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VBROADCASTSS (SI)(CX*1), Y5
+	VBROADCASTSS (AX)(DX*1), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R9), Y4
+	VMOVUPS    (CX), Y4
 	VMASKMOVPS (AX), Y4, Y4
 	VADDPS     Y4, Y0, Y0
-	VMOVUPS    32(R9), Y4
+	VMOVUPS    32(CX), Y4
 	VMASKMOVPS 32(AX), Y4, Y4
 	VADDPS     Y4, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y4
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
 	VMASKMOVPS (AX), Y4, Y4
 	VADDPS     Y4, Y2, Y2
-	VMOVUPS    32(R9), Y4
+	VMOVUPS    32(CX), Y4
 	VMASKMOVPS 32(AX), Y4, Y4
 	VADDPS     Y4, Y3, Y3
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R9), Y4
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y4
 	VMASKMOVPS Y0, Y4, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns2x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y4
+	VMOVUPS      32(DX)(SI*1), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y4
+	VMOVUPS      32(DX)(SI*2), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y4
+	VMOVUPS      32(DX)(R8*1), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(DX), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(SI*1), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(DX)(SI*1), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(SI*2), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(DX)(SI*2), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(R8*1), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(DX)(R8*1), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(DX), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(SI*1), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(SI*2), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX)(R8*1), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (DX), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS (AX), Y4, Y4
+	VADDPS     Y4, Y0, Y0
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPS 32(AX), Y4, Y4
+	VADDPS     Y4, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS (AX), Y4, Y4
+	VADDPS     Y4, Y2, Y2
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPS 32(AX), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS Y0, Y4, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows2x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*1), DX
+	MOVQ       b+32(FP), BX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      64(BX), Y4
+	VMOVUPS      96(BX), Y5
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      128(BX), Y4
+	VMOVUPS      160(BX), Y5
+	VBROADCASTSS 8(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 8(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      192(BX), Y4
+	VMOVUPS      224(BX), Y5
+	VBROADCASTSS 12(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 12(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(BX), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   64(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   96(BX), Y5, Y5
+	VBROADCASTSS 4(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 4(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   128(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   160(BX), Y5, Y5
+	VBROADCASTSS 8(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 8(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   192(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   224(BX), Y5, Y5
+	VBROADCASTSS 12(AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS 12(DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPS   32(BX), Y5, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   64(BX), Y4, Y4
+	VBROADCASTSS 4(AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 4(DX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   128(BX), Y4, Y4
+	VBROADCASTSS 8(AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 8(DX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   192(BX), Y4, Y4
+	VBROADCASTSS 12(AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS 12(DX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPS   (BX), Y4, Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS (AX), Y4, Y4
+	VADDPS     Y4, Y0, Y0
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPS 32(AX), Y4, Y4
+	VADDPS     Y4, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS (AX), Y4, Y4
+	VADDPS     Y4, Y2, Y2
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPS 32(AX), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPS Y0, Y4, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile3x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   cols+80(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   masks<>+64(SB), R9
-	SUBQ   R8, R9
-	MOVQ   cols+80(FP), R8
-	CMPQ   R8, $0x08
-	JLE    narrow
-	CMPQ   R8, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
 
-wide:
-	VMOVUPS      (DI), Y6
-	VMOVUPS      32(DI), Y7
-	VBROADCASTSS (SI), Y8
+wholeStep:
+	VMOVUPS      (BX), Y6
+	VMOVUPS      32(BX), Y7
+	VBROADCASTSS (AX), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (SI)(CX*1), Y8
+	VBROADCASTSS (AX)(DX*1), Y8
 	VFMADD231PS  Y8, Y6, Y2
 	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS (SI)(CX*2), Y8
+	VBROADCASTSS (AX)(DX*2), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R9), Y6
-	VMASKMOVPS   (DI), Y6, Y6
-	VMOVUPS      32(R9), Y7
-	VMASKMOVPS   32(DI), Y7, Y7
-	VBROADCASTSS (SI), Y8
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (BX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(BX), Y7, Y7
+	VBROADCASTSS (AX), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (SI)(CX*1), Y8
+	VBROADCASTSS (AX)(DX*1), Y8
 	VFMADD231PS  Y8, Y6, Y2
 	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS (SI)(CX*2), Y8
+	VBROADCASTSS (AX)(DX*2), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R9), Y6
-	VMASKMOVPS   (DI), Y6, Y6
-	VBROADCASTSS (SI), Y7
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (BX), Y6, Y6
+	VBROADCASTSS (AX), Y7
 	VFMADD231PS  Y7, Y6, Y0
-	VBROADCASTSS (SI)(CX*1), Y7
+	VBROADCASTSS (AX)(DX*1), Y7
 	VFMADD231PS  Y7, Y6, Y2
-	VBROADCASTSS (SI)(CX*2), Y7
+	VBROADCASTSS (AX)(DX*2), Y7
 	VFMADD231PS  Y7, Y6, Y4
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R9), Y6
+	VMOVUPS    (CX), Y6
 	VMASKMOVPS (AX), Y6, Y6
 	VADDPS     Y6, Y0, Y0
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPS 32(AX), Y6, Y6
 	VADDPS     Y6, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y6
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPS (AX), Y6, Y6
 	VADDPS     Y6, Y2, Y2
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPS 32(AX), Y6, Y6
 	VADDPS     Y6, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y6
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPS (AX), Y6, Y6
 	VADDPS     Y6, Y4, Y4
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPS 32(AX), Y6, Y6
 	VADDPS     Y6, Y5, Y5
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R9), Y6
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPS Y0, Y6, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns3x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y6
+	VMOVUPS      32(DX)(SI*1), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y6
+	VMOVUPS      32(DX)(SI*2), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y6
+	VMOVUPS      32(DX)(R8*1), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(DX), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(SI*1), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(DX)(SI*1), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(SI*2), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(DX)(SI*2), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(R8*1), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(DX)(R8*1), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(DX), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(SI*1), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(SI*2), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX)(R8*1), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (DX), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y2, Y2
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y4, Y4
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS Y0, Y6, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows3x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), DX
+	MOVQ       b+32(FP), SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (SI), Y6
+	VMOVUPS      32(SI), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      64(SI), Y6
+	VMOVUPS      96(SI), Y7
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 4(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      128(SI), Y6
+	VMOVUPS      160(SI), Y7
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 8(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      192(SI), Y6
+	VMOVUPS      224(SI), Y7
+	VBROADCASTSS 12(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 12(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 12(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (SI), Y6
+	VMOVUPS      32(SI), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(SI), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   64(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   96(SI), Y7, Y7
+	VBROADCASTSS 4(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 4(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 4(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   128(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   160(SI), Y7, Y7
+	VBROADCASTSS 8(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 8(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 8(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   192(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   224(SI), Y7, Y7
+	VBROADCASTSS 12(AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS 12(BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS 12(DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPS   32(SI), Y7, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (SI), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (BX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   64(SI), Y6, Y6
+	VBROADCASTSS 4(AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 4(BX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   128(SI), Y6, Y6
+	VBROADCASTSS 8(AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 8(BX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   192(SI), Y6, Y6
+	VBROADCASTSS 12(AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS 12(BX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPS   (SI), Y6, Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (BX), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y0, Y0
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y2, Y2
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS (AX), Y6, Y6
+	VADDPS     Y6, Y4, Y4
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPS 32(AX), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPS Y0, Y6, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile4x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x08
-	JLE    narrow
-	CMPQ   R9, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPS      (R8), Y8
-	VMOVUPS      32(R8), Y9
-	VBROADCASTSS (SI), Y10
+wholeStep:
+	VMOVUPS      (SI), Y8
+	VMOVUPS      32(SI), Y9
+	VBROADCASTSS (AX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (SI)(CX*1), Y10
+	VBROADCASTSS (AX)(DX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (SI)(CX*2), Y10
+	VBROADCASTSS (AX)(DX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (DI), Y10
+	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y8
-	VMASKMOVPS   (R8), Y8, Y8
-	VMOVUPS      32(R10), Y9
-	VMASKMOVPS   32(R8), Y9, Y9
-	VBROADCASTSS (SI), Y10
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (SI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(SI), Y9, Y9
+	VBROADCASTSS (AX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (SI)(CX*1), Y10
+	VBROADCASTSS (AX)(DX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (SI)(CX*2), Y10
+	VBROADCASTSS (AX)(DX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (DI), Y10
+	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y8
-	VMASKMOVPS   (R8), Y8, Y8
-	VBROADCASTSS (SI), Y9
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (SI), Y8, Y8
+	VBROADCASTSS (AX), Y9
 	VFMADD231PS  Y9, Y8, Y0
-	VBROADCASTSS (SI)(CX*1), Y9
+	VBROADCASTSS (AX)(DX*1), Y9
 	VFMADD231PS  Y9, Y8, Y2
-	VBROADCASTSS (SI)(CX*2), Y9
+	VBROADCASTSS (AX)(DX*2), Y9
 	VFMADD231PS  Y9, Y8, Y4
-	VBROADCASTSS (DI), Y9
+	VBROADCASTSS (BX), Y9
 	VFMADD231PS  Y9, Y8, Y6
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y8
+	VMOVUPS    (CX), Y8
 	VMASKMOVPS (AX), Y8, Y8
 	VADDPS     Y8, Y0, Y0
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPS 32(AX), Y8, Y8
 	VADDPS     Y8, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPS (AX), Y8, Y8
 	VADDPS     Y8, Y2, Y2
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPS 32(AX), Y8, Y8
 	VADDPS     Y8, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPS (AX), Y8, Y8
 	VADDPS     Y8, Y4, Y4
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPS 32(AX), Y8, Y8
 	VADDPS     Y8, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPS (AX), Y8, Y8
 	VADDPS     Y8, Y6, Y6
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPS 32(AX), Y8, Y8
 	VADDPS     Y8, Y7, Y7
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R10), Y8
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPS Y0, Y8, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns4x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y8
+	VMOVUPS      32(DX)(SI*1), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y8
+	VMOVUPS      32(DX)(SI*2), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y8
+	VMOVUPS      32(DX)(R8*1), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DX), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(SI*1), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DX)(SI*1), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(SI*2), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DX)(SI*2), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(R8*1), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DX)(R8*1), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DX), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(SI*1), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(SI*2), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX)(R8*1), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DX), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y0, Y0
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y2, Y2
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y4, Y4
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y6, Y6
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y7, Y7
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS Y0, Y8, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows4x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DX
+	MOVQ       b+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+	SHRQ       $0x02, R8
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      64(DI), Y8
+	VMOVUPS      96(DI), Y9
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 4(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      128(DI), Y8
+	VMOVUPS      160(DI), Y9
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 8(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 8(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      192(DI), Y8
+	VMOVUPS      224(DI), Y9
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 12(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 12(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DI), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   64(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   96(DI), Y9, Y9
+	VBROADCASTSS 4(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 4(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 4(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   128(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   160(DI), Y9, Y9
+	VBROADCASTSS 8(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 8(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 8(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 8(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   192(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   224(DI), Y9, Y9
+	VBROADCASTSS 12(AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS 12(BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS 12(SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS 12(DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPS   32(DI), Y9, Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (BX), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DI), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS (BX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS (SI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   64(DI), Y8, Y8
+	VBROADCASTSS 4(AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 4(BX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 4(SI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 4(DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   128(DI), Y8, Y8
+	VBROADCASTSS 8(AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 8(BX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 8(SI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 8(DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   192(DI), Y8, Y8
+	VBROADCASTSS 12(AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS 12(BX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS 12(SI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS 12(DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPS   (DI), Y8, Y8
+	VBROADCASTSS (AX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS (BX), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS (SI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS (DX), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y0, Y0
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y2, Y2
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y4, Y4
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS (AX), Y8, Y8
+	VADDPS     Y8, Y6, Y6
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPS 32(AX), Y8, Y8
+	VADDPS     Y8, Y7, Y7
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPS Y0, Y8, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile5x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x08
-	JLE    narrow
-	CMPQ   R9, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPS      (R8), Y10
-	VMOVUPS      32(R8), Y11
-	VBROADCASTSS (SI), Y12
+wholeStep:
+	VMOVUPS      (SI), Y10
+	VMOVUPS      32(SI), Y11
+	VBROADCASTSS (AX), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
-	VBROADCASTSS (SI)(CX*1), Y12
+	VBROADCASTSS (AX)(DX*1), Y12
 	VFMADD231PS  Y12, Y10, Y2
 	VFMADD231PS  Y12, Y11, Y3
-	VBROADCASTSS (SI)(CX*2), Y12
+	VBROADCASTSS (AX)(DX*2), Y12
 	VFMADD231PS  Y12, Y10, Y4
 	VFMADD231PS  Y12, Y11, Y5
-	VBROADCASTSS (DI), Y12
+	VBROADCASTSS (BX), Y12
 	VFMADD231PS  Y12, Y10, Y6
 	VFMADD231PS  Y12, Y11, Y7
-	VBROADCASTSS (DI)(CX*1), Y12
+	VBROADCASTSS (BX)(DX*1), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y10
-	VMASKMOVPS   (R8), Y10, Y10
-	VMOVUPS      32(R10), Y11
-	VMASKMOVPS   32(R8), Y11, Y11
-	VBROADCASTSS (SI), Y12
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (SI), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(SI), Y11, Y11
+	VBROADCASTSS (AX), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
-	VBROADCASTSS (SI)(CX*1), Y12
+	VBROADCASTSS (AX)(DX*1), Y12
 	VFMADD231PS  Y12, Y10, Y2
 	VFMADD231PS  Y12, Y11, Y3
-	VBROADCASTSS (SI)(CX*2), Y12
+	VBROADCASTSS (AX)(DX*2), Y12
 	VFMADD231PS  Y12, Y10, Y4
 	VFMADD231PS  Y12, Y11, Y5
-	VBROADCASTSS (DI), Y12
+	VBROADCASTSS (BX), Y12
 	VFMADD231PS  Y12, Y10, Y6
 	VFMADD231PS  Y12, Y11, Y7
-	VBROADCASTSS (DI)(CX*1), Y12
+	VBROADCASTSS (BX)(DX*1), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y10
-	VMASKMOVPS   (R8), Y10, Y10
-	VBROADCASTSS (SI), Y11
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (SI), Y10, Y10
+	VBROADCASTSS (AX), Y11
 	VFMADD231PS  Y11, Y10, Y0
-	VBROADCASTSS (SI)(CX*1), Y11
+	VBROADCASTSS (AX)(DX*1), Y11
 	VFMADD231PS  Y11, Y10, Y2
-	VBROADCASTSS (SI)(CX*2), Y11
+	VBROADCASTSS (AX)(DX*2), Y11
 	VFMADD231PS  Y11, Y10, Y4
-	VBROADCASTSS (DI), Y11
+	VBROADCASTSS (BX), Y11
 	VFMADD231PS  Y11, Y10, Y6
-	VBROADCASTSS (DI)(CX*1), Y11
+	VBROADCASTSS (BX)(DX*1), Y11
 	VFMADD231PS  Y11, Y10, Y8
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y10
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS (AX), Y10, Y10
 	VADDPS     Y10, Y0, Y0
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPS 32(AX), Y10, Y10
 	VADDPS     Y10, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS (AX), Y10, Y10
 	VADDPS     Y10, Y2, Y2
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPS 32(AX), Y10, Y10
 	VADDPS     Y10, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS (AX), Y10, Y10
 	VADDPS     Y10, Y4, Y4
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPS 32(AX), Y10, Y10
 	VADDPS     Y10, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS (AX), Y10, Y10
 	VADDPS     Y10, Y6, Y6
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPS 32(AX), Y10, Y10
 	VADDPS     Y10, Y7, Y7
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS (AX), Y10, Y10
 	VADDPS     Y10, Y8, Y8
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPS 32(AX), Y10, Y10
 	VADDPS     Y10, Y9, Y9
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R10), Y10
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPS Y0, Y10, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y8, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y9, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns5x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y10
+	VMOVUPS      32(DX), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y10
+	VMOVUPS      32(DX)(SI*1), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y10
+	VMOVUPS      32(DX)(SI*2), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y10
+	VMOVUPS      32(DX)(R8*1), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y10
+	VMOVUPS      32(DX), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(DX), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(SI*1), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(DX)(SI*1), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(SI*2), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(DX)(SI*2), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(R8*1), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(DX)(R8*1), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(DX), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 16(AX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(SI*1), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(SI*2), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX)(R8*1), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (DX), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 16(AX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y0, Y0
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y2, Y2
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y4, Y4
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y6, Y6
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y8, Y8
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y9, Y9
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS Y0, Y10, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y9, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows5x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DI
+	LEAQ       (DI)(DX*1), DX
+	MOVQ       b+32(FP), R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+	SHRQ       $0x02, R9
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (R8), Y10
+	VMOVUPS      32(R8), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      64(R8), Y10
+	VMOVUPS      96(R8), Y11
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 4(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 4(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 4(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      128(R8), Y10
+	VMOVUPS      160(R8), Y11
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 8(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 8(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 8(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      192(R8), Y10
+	VMOVUPS      224(R8), Y11
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 12(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 12(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 12(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (R8), Y10
+	VMOVUPS      32(R8), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(R8), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   64(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   96(R8), Y11, Y11
+	VBROADCASTSS 4(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 4(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 4(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 4(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 4(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   128(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   160(R8), Y11, Y11
+	VBROADCASTSS 8(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 8(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 8(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 8(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 8(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   192(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   224(R8), Y11, Y11
+	VBROADCASTSS 12(AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS 12(BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS 12(SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS 12(DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS 12(DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPS   32(R8), Y11, Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (DI), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (R8), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS (BX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS (DI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS (DX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   64(R8), Y10, Y10
+	VBROADCASTSS 4(AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 4(BX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 4(SI), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 4(DI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 4(DX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   128(R8), Y10, Y10
+	VBROADCASTSS 8(AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 8(BX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 8(SI), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 8(DI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 8(DX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   192(R8), Y10, Y10
+	VBROADCASTSS 12(AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS 12(BX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS 12(SI), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS 12(DI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS 12(DX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPS   (R8), Y10, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS (BX), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS (DI), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS (DX), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y0, Y0
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y2, Y2
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y4, Y4
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y6, Y6
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS (AX), Y10, Y10
+	VADDPS     Y10, Y8, Y8
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPS 32(AX), Y10, Y10
+	VADDPS     Y10, Y9, Y9
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPS Y0, Y10, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y9, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x16AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x08
-	JLE    narrow
-	CMPQ   R9, $0x10
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPS      (R8), Y12
-	VMOVUPS      32(R8), Y13
-	VBROADCASTSS (SI), Y14
+wholeStep:
+	VMOVUPS      (SI), Y12
+	VMOVUPS      32(SI), Y13
+	VBROADCASTSS (AX), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(CX*1), Y14
+	VBROADCASTSS (AX)(DX*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (SI)(CX*2), Y14
+	VBROADCASTSS (AX)(DX*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (DI), Y14
+	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (DI)(CX*1), Y14
+	VBROADCASTSS (BX)(DX*1), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (DI)(CX*2), Y14
+	VBROADCASTSS (BX)(DX*2), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y12
-	VMASKMOVPS   (R8), Y12, Y12
-	VMOVUPS      32(R10), Y13
-	VMASKMOVPS   32(R8), Y13, Y13
-	VBROADCASTSS (SI), Y14
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (SI), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(SI), Y13, Y13
+	VBROADCASTSS (AX), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(CX*1), Y14
+	VBROADCASTSS (AX)(DX*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (SI)(CX*2), Y14
+	VBROADCASTSS (AX)(DX*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (DI), Y14
+	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (DI)(CX*1), Y14
+	VBROADCASTSS (BX)(DX*1), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (DI)(CX*2), Y14
+	VBROADCASTSS (BX)(DX*2), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y12
-	VMASKMOVPS   (R8), Y12, Y12
-	VBROADCASTSS (SI), Y13
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (SI), Y12, Y12
+	VBROADCASTSS (AX), Y13
 	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(CX*1), Y13
+	VBROADCASTSS (AX)(DX*1), Y13
 	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(CX*2), Y13
+	VBROADCASTSS (AX)(DX*2), Y13
 	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (DI), Y13
+	VBROADCASTSS (BX), Y13
 	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (DI)(CX*1), Y13
+	VBROADCASTSS (BX)(DX*1), Y13
 	VFMADD231PS  Y13, Y12, Y8
-	VBROADCASTSS (DI)(CX*2), Y13
+	VBROADCASTSS (BX)(DX*2), Y13
 	VFMADD231PS  Y13, Y12, Y10
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x02, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y12
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y0, Y0
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y2, Y2
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y4, Y4
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y6, Y6
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y7, Y7
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y8, Y8
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y9, Y9
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS (AX), Y12, Y12
 	VADDPS     Y12, Y10, Y10
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPS 32(AX), Y12, Y12
 	VADDPS     Y12, Y11, Y11
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x02, CX
-	VMOVUPS    (R10), Y12
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPS Y0, Y12, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y7, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y8, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y9, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPS Y10, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y11, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns6x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*1), Y12
+	VMOVUPS      32(DX)(SI*1), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(SI*2), Y12
+	VMOVUPS      32(DX)(SI*2), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (DX)(R8*1), Y12
+	VMOVUPS      32(DX)(R8*1), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(DX), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(SI*1), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(DX)(SI*1), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(SI*2), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(DX)(SI*2), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(R8*1), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(DX)(R8*1), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(DX), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 16(AX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 20(AX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(SI*1), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(SI*2), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX)(R8*1), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (DX), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 16(AX), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 20(AX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y0, Y0
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y2, Y2
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y4, Y4
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y6, Y6
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y8, Y8
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y9, Y9
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y10, Y10
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y11, Y11
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS Y0, Y12, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y9, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y10, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y11, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows6x16AVX2(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x02, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x02, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DI
+	LEAQ       (DI)(DX*1), R8
+	LEAQ       (R8)(DX*1), DX
+	MOVQ       b+32(FP), R9
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+	SHRQ       $0x02, R10
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      32(R9), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      64(R9), Y12
+	VMOVUPS      96(R9), Y13
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 4(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 4(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 4(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 4(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      128(R9), Y12
+	VMOVUPS      160(R9), Y13
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 8(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 8(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 8(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 8(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      192(R9), Y12
+	VMOVUPS      224(R9), Y13
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 12(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 12(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 12(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 12(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      32(R9), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(R9), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   64(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   96(R9), Y13, Y13
+	VBROADCASTSS 4(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 4(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 4(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 4(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 4(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 4(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   128(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   160(R9), Y13, Y13
+	VBROADCASTSS 8(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 8(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 8(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 8(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 8(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 8(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   192(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   224(R9), Y13, Y13
+	VBROADCASTSS 12(AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS 12(BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS 12(SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS 12(DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS 12(R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS 12(DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPS   32(R9), Y13, Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R8), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (R9), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (BX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (DI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (R8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (DX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   64(R9), Y12, Y12
+	VBROADCASTSS 4(AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 4(BX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 4(SI), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 4(DI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 4(R8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 4(DX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   128(R9), Y12, Y12
+	VBROADCASTSS 8(AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 8(BX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 8(SI), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 8(DI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 8(R8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 8(DX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   192(R9), Y12, Y12
+	VBROADCASTSS 12(AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS 12(BX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS 12(SI), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS 12(DI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS 12(R8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS 12(DX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPS   (R9), Y12, Y12
+	VBROADCASTSS (AX), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (BX), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (DI), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (R8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (DX), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	ADDQ         $0x00000004, R8
+	ADDQ         $0x00000004, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x02, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y0, Y0
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y2, Y2
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y4, Y4
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y6, Y6
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y8, Y8
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y9, Y9
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS (AX), Y12, Y12
+	VADDPS     Y12, Y10, Y10
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPS 32(AX), Y12, Y12
+	VADDPS     Y12, Y11, Y11
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x02, DX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPS Y0, Y12, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPS Y9, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y10, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPS Y11, Y0, 32(AX)
 	VZEROUPPER
 	RET
@@ -1046,851 +5363,5211 @@ sum:
 	VZEROUPPER
 	RET
 
-// func tile1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
-TEXT ·tile1x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ldb+40(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   a+8(FP), BX
-	MOVQ   b+32(FP), SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   cols+80(FP), DI
-	SHLQ   $0x03, DI
-	LEAQ   masks<>+64(SB), R8
-	SUBQ   DI, R8
-	MOVQ   cols+80(FP), DI
-	CMPQ   DI, $0x04
-	JLE    narrow
-	CMPQ   DI, $0x08
-	JNE    ragged
+// func copyRowsAVX2(n int, src *float32, lds int, dst *float32, ldd int, cols int)
+// Requires: AVX
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dst+24(FP), DX
+	MOVQ lds+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ldd+32(FP), SI
+	SHLQ $0x02, SI
+	MOVQ cols+40(FP), DI
+	SHLQ $0x02, DI
+	LEAQ masks<>+64(SB), R8
+	SUBQ DI, R8
+	CMPQ cols+40(FP), $0x10
+	JNE  ragged
 
-wide:
-	VMOVUPD      (SI), Y2
-	VMOVUPD      32(SI), Y3
-	VBROADCASTSD (BX), Y4
+whole:
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (DX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS Y0, 32(DX)
+	ADDQ    BX, CX
+	ADDQ    SI, DX
+	DECQ    AX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS    (R8), Y1
+	VMASKMOVPS (CX), Y1, Y0
+	VMASKMOVPS Y0, Y1, (DX)
+	VMOVUPS    32(R8), Y1
+	VMASKMOVPS 32(CX), Y1, Y0
+	VMASKMOVPS Y0, Y1, 32(DX)
+	ADDQ       BX, CX
+	ADDQ       SI, DX
+	DECQ       AX
+	JNZ        ragged
+	VZEROUPPER
+	RET
+
+// func tile1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tile1x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+
+wholeStep:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y4, Y2, Y0
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R8), Y2
-	VMASKMOVPD   (SI), Y2, Y2
-	VMOVUPS      32(R8), Y3
-	VMASKMOVPD   32(SI), Y3, Y3
-	VBROADCASTSD (BX), Y4
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX), Y3, Y3
+	VBROADCASTSD (AX), Y4
 	VFMADD231PD  Y4, Y2, Y0
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R8), Y2
-	VMASKMOVPD   (SI), Y2, Y2
-	VBROADCASTSD (BX), Y3
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VBROADCASTSD (AX), Y3
 	VFMADD231PD  Y3, Y2, Y0
-	ADDQ         CX, BX
-	ADDQ         DX, SI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R8), Y2
+	VMOVUPS    (CX), Y2
 	VMASKMOVPD (AX), Y2, Y2
 	VADDPD     Y2, Y0, Y0
-	VMOVUPS    32(R8), Y2
+	VMOVUPS    32(CX), Y2
 	VMASKMOVPD 32(AX), Y2, Y2
 	VADDPD     Y2, Y1, Y1
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R8), Y2
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y2
 	VMASKMOVPD Y0, Y2, (AX)
-	VMOVUPS    32(R8), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns1x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y2
+	VMOVUPD      32(DX)(SI*1), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y2
+	VMOVUPD      32(DX)(SI*2), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y2
+	VMOVUPD      32(DX)(R8*1), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(SI*1), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX)(SI*1), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(SI*2), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX)(SI*2), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(R8*1), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX)(R8*1), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(SI*1), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(SI*2), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX)(R8*1), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y2
+	VMASKMOVPD (AX), Y2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMOVUPS    32(CX), Y2
+	VMASKMOVPD 32(AX), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y2
+	VMASKMOVPD Y0, Y2, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows1x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       b+32(FP), DX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), BX
+	SHRQ       $0x02, BX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPD      64(DX), Y2
+	VMOVUPD      96(DX), Y3
+	VBROADCASTSD 8(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPD      128(DX), Y2
+	VMOVUPD      160(DX), Y3
+	VBROADCASTSD 16(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPD      192(DX), Y2
+	VMOVUPD      224(DX), Y3
+	VBROADCASTSD 24(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      32(DX), Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   64(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   96(DX), Y3, Y3
+	VBROADCASTSD 8(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   128(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   160(DX), Y3, Y3
+	VBROADCASTSD 16(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   192(DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   224(DX), Y3, Y3
+	VBROADCASTSD 24(AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VMOVUPS      32(CX), Y3
+	VMASKMOVPD   32(DX), Y3, Y3
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  Y4, Y2, Y0
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   64(DX), Y2, Y2
+	VBROADCASTSD 8(AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   128(DX), Y2, Y2
+	VBROADCASTSD 16(AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   192(DX), Y2, Y2
+	VBROADCASTSD 24(AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000100, DX
+	DECQ         BX
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y2
+	VMASKMOVPD   (DX), Y2, Y2
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000040, DX
+	DECQ         BX
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y2
+	VMASKMOVPD (AX), Y2, Y2
+	VADDPD     Y2, Y0, Y0
+	VMOVUPS    32(CX), Y2
+	VMASKMOVPD 32(AX), Y2, Y2
+	VADDPD     Y2, Y1, Y1
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y2
+	VMASKMOVPD Y0, Y2, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   cols+80(FP), R8
-	SHLQ   $0x03, R8
-	LEAQ   masks<>+64(SB), R9
-	SUBQ   R8, R9
-	MOVQ   cols+80(FP), R8
-	CMPQ   R8, $0x04
-	JLE    narrow
-	CMPQ   R8, $0x08
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x03, DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R8
 
-wide:
-	VMOVUPD      (DI), Y4
-	VMOVUPD      32(DI), Y5
-	VBROADCASTSD (SI), Y6
+wholeStep:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (SI)(CX*1), Y6
+	VBROADCASTSD (AX)(DX*1), Y6
 	VFMADD231PD  Y6, Y4, Y2
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R9), Y4
-	VMASKMOVPD   (DI), Y4, Y4
-	VMOVUPS      32(R9), Y5
-	VMASKMOVPD   32(DI), Y5, Y5
-	VBROADCASTSD (SI), Y6
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(BX), Y5, Y5
+	VBROADCASTSD (AX), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (SI)(CX*1), Y6
+	VBROADCASTSD (AX)(DX*1), Y6
 	VFMADD231PD  Y6, Y4, Y2
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R9), Y4
-	VMASKMOVPD   (DI), Y4, Y4
-	VBROADCASTSD (SI), Y5
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VBROADCASTSD (AX), Y5
 	VFMADD231PD  Y5, Y4, Y0
-	VBROADCASTSD (SI)(CX*1), Y5
+	VBROADCASTSD (AX)(DX*1), Y5
 	VFMADD231PD  Y5, Y4, Y2
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R9), Y4
+	VMOVUPS    (CX), Y4
 	VMASKMOVPD (AX), Y4, Y4
 	VADDPD     Y4, Y0, Y0
-	VMOVUPS    32(R9), Y4
+	VMOVUPS    32(CX), Y4
 	VMASKMOVPD 32(AX), Y4, Y4
 	VADDPD     Y4, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y4
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
 	VMASKMOVPD (AX), Y4, Y4
 	VADDPD     Y4, Y2, Y2
-	VMOVUPS    32(R9), Y4
+	VMOVUPS    32(CX), Y4
 	VMASKMOVPD 32(AX), Y4, Y4
 	VADDPD     Y4, Y3, Y3
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R9), Y4
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y4
 	VMASKMOVPD Y0, Y4, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y2, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns2x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y4
+	VMOVUPD      32(DX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y4
+	VMOVUPD      32(DX)(SI*1), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y4
+	VMOVUPD      32(DX)(SI*2), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y4
+	VMOVUPD      32(DX)(R8*1), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y4
+	VMOVUPD      32(DX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(DX), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(SI*1), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(DX)(SI*1), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(SI*2), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(DX)(SI*2), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(R8*1), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(DX)(R8*1), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(DX), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(SI*1), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(SI*2), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX)(R8*1), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (DX), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD (AX), Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPD 32(AX), Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD (AX), Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPD 32(AX), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD Y0, Y4, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows2x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*1), DX
+	MOVQ       b+32(FP), BX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      64(BX), Y4
+	VMOVUPD      96(BX), Y5
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      128(BX), Y4
+	VMOVUPD      160(BX), Y5
+	VBROADCASTSD 16(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 16(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      192(BX), Y4
+	VMOVUPD      224(BX), Y5
+	VBROADCASTSD 24(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 24(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(BX), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   64(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   96(BX), Y5, Y5
+	VBROADCASTSD 8(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 8(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   128(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   160(BX), Y5, Y5
+	VBROADCASTSD 16(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 16(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   192(BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   224(BX), Y5, Y5
+	VBROADCASTSD 24(AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD 24(DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VMOVUPS      32(CX), Y5
+	VMASKMOVPD   32(BX), Y5, Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD (DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   64(BX), Y4, Y4
+	VBROADCASTSD 8(AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 8(DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   128(BX), Y4, Y4
+	VBROADCASTSD 16(AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 16(DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   192(BX), Y4, Y4
+	VBROADCASTSD 24(AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD 24(DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, BX
+	DECQ         SI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y4
+	VMASKMOVPD   (BX), Y4, Y4
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD (DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, BX
+	DECQ         SI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD (AX), Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPD 32(AX), Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD (AX), Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPS    32(CX), Y4
+	VMASKMOVPD 32(AX), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y4
+	VMASKMOVPD Y0, Y4, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y3, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile3x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   cols+80(FP), R8
-	SHLQ   $0x03, R8
-	LEAQ   masks<>+64(SB), R9
-	SUBQ   R8, R9
-	MOVQ   cols+80(FP), R8
-	CMPQ   R8, $0x04
-	JLE    narrow
-	CMPQ   R8, $0x08
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x03, DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R8
 
-wide:
-	VMOVUPD      (DI), Y6
-	VMOVUPD      32(DI), Y7
-	VBROADCASTSD (SI), Y8
+wholeStep:
+	VMOVUPD      (BX), Y6
+	VMOVUPD      32(BX), Y7
+	VBROADCASTSD (AX), Y8
 	VFMADD231PD  Y8, Y6, Y0
 	VFMADD231PD  Y8, Y7, Y1
-	VBROADCASTSD (SI)(CX*1), Y8
+	VBROADCASTSD (AX)(DX*1), Y8
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y8, Y7, Y3
-	VBROADCASTSD (SI)(CX*2), Y8
+	VBROADCASTSD (AX)(DX*2), Y8
 	VFMADD231PD  Y8, Y6, Y4
 	VFMADD231PD  Y8, Y7, Y5
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R9), Y6
-	VMASKMOVPD   (DI), Y6, Y6
-	VMOVUPS      32(R9), Y7
-	VMASKMOVPD   32(DI), Y7, Y7
-	VBROADCASTSD (SI), Y8
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (BX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(BX), Y7, Y7
+	VBROADCASTSD (AX), Y8
 	VFMADD231PD  Y8, Y6, Y0
 	VFMADD231PD  Y8, Y7, Y1
-	VBROADCASTSD (SI)(CX*1), Y8
+	VBROADCASTSD (AX)(DX*1), Y8
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y8, Y7, Y3
-	VBROADCASTSD (SI)(CX*2), Y8
+	VBROADCASTSD (AX)(DX*2), Y8
 	VFMADD231PD  Y8, Y6, Y4
 	VFMADD231PD  Y8, Y7, Y5
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R9), Y6
-	VMASKMOVPD   (DI), Y6, Y6
-	VBROADCASTSD (SI), Y7
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (BX), Y6, Y6
+	VBROADCASTSD (AX), Y7
 	VFMADD231PD  Y7, Y6, Y0
-	VBROADCASTSD (SI)(CX*1), Y7
+	VBROADCASTSD (AX)(DX*1), Y7
 	VFMADD231PD  Y7, Y6, Y2
-	VBROADCASTSD (SI)(CX*2), Y7
+	VBROADCASTSD (AX)(DX*2), Y7
 	VFMADD231PD  Y7, Y6, Y4
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R9), Y6
+	VMOVUPS    (CX), Y6
 	VMASKMOVPD (AX), Y6, Y6
 	VADDPD     Y6, Y0, Y0
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPD 32(AX), Y6, Y6
 	VADDPD     Y6, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y6
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPD (AX), Y6, Y6
 	VADDPD     Y6, Y2, Y2
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPD 32(AX), Y6, Y6
 	VADDPD     Y6, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y6
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPD (AX), Y6, Y6
 	VADDPD     Y6, Y4, Y4
-	VMOVUPS    32(R9), Y6
+	VMOVUPS    32(CX), Y6
 	VMASKMOVPD 32(AX), Y6, Y6
 	VADDPD     Y6, Y5, Y5
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R9), Y6
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y6
 	VMASKMOVPD Y0, Y6, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y2, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R9), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y4, Y0, (AX)
-	VMOVUPS    32(R9), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns3x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y6
+	VMOVUPD      32(DX), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y6
+	VMOVUPD      32(DX)(SI*1), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y6
+	VMOVUPD      32(DX)(SI*2), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y6
+	VMOVUPD      32(DX)(R8*1), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y6
+	VMOVUPD      32(DX), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(DX), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(SI*1), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(DX)(SI*1), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(SI*2), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(DX)(SI*2), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(R8*1), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(DX)(R8*1), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(DX), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(SI*1), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(SI*2), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX)(R8*1), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (DX), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y4, Y4
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y5, Y5
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD Y0, Y6, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows3x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), DX
+	MOVQ       b+32(FP), SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (SI), Y6
+	VMOVUPD      32(SI), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPD      64(SI), Y6
+	VMOVUPD      96(SI), Y7
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 8(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPD      128(SI), Y6
+	VMOVUPD      160(SI), Y7
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 16(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPD      192(SI), Y6
+	VMOVUPD      224(SI), Y7
+	VBROADCASTSD 24(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 24(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 24(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (SI), Y6
+	VMOVUPD      32(SI), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(SI), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   64(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   96(SI), Y7, Y7
+	VBROADCASTSD 8(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 8(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 8(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   128(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   160(SI), Y7, Y7
+	VBROADCASTSD 16(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 16(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 16(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   192(SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   224(SI), Y7, Y7
+	VBROADCASTSD 24(AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD 24(BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 24(DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (SI), Y6, Y6
+	VMOVUPS      32(CX), Y7
+	VMASKMOVPD   32(SI), Y7, Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (SI), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD (DX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   64(SI), Y6, Y6
+	VBROADCASTSD 8(AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 8(BX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 8(DX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   128(SI), Y6, Y6
+	VBROADCASTSD 16(AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 16(BX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 16(DX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   192(SI), Y6, Y6
+	VBROADCASTSD 24(AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD 24(BX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD 24(DX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, SI
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y6
+	VMASKMOVPD   (SI), Y6, Y6
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  Y7, Y6, Y0
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y7, Y6, Y2
+	VBROADCASTSD (DX), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, SI
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD (AX), Y6, Y6
+	VADDPD     Y6, Y4, Y4
+	VMOVUPS    32(CX), Y6
+	VMASKMOVPD 32(AX), Y6, Y6
+	VADDPD     Y6, Y5, Y5
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y6
+	VMASKMOVPD Y0, Y6, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y5, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile4x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x03, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x04
-	JLE    narrow
-	CMPQ   R9, $0x08
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPD      (R8), Y8
-	VMOVUPD      32(R8), Y9
-	VBROADCASTSD (SI), Y10
+wholeStep:
+	VMOVUPD      (SI), Y8
+	VMOVUPD      32(SI), Y9
+	VBROADCASTSD (AX), Y10
 	VFMADD231PD  Y10, Y8, Y0
 	VFMADD231PD  Y10, Y9, Y1
-	VBROADCASTSD (SI)(CX*1), Y10
+	VBROADCASTSD (AX)(DX*1), Y10
 	VFMADD231PD  Y10, Y8, Y2
 	VFMADD231PD  Y10, Y9, Y3
-	VBROADCASTSD (SI)(CX*2), Y10
+	VBROADCASTSD (AX)(DX*2), Y10
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y10, Y9, Y5
-	VBROADCASTSD (DI), Y10
+	VBROADCASTSD (BX), Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y8
-	VMASKMOVPD   (R8), Y8, Y8
-	VMOVUPS      32(R10), Y9
-	VMASKMOVPD   32(R8), Y9, Y9
-	VBROADCASTSD (SI), Y10
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (SI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(SI), Y9, Y9
+	VBROADCASTSD (AX), Y10
 	VFMADD231PD  Y10, Y8, Y0
 	VFMADD231PD  Y10, Y9, Y1
-	VBROADCASTSD (SI)(CX*1), Y10
+	VBROADCASTSD (AX)(DX*1), Y10
 	VFMADD231PD  Y10, Y8, Y2
 	VFMADD231PD  Y10, Y9, Y3
-	VBROADCASTSD (SI)(CX*2), Y10
+	VBROADCASTSD (AX)(DX*2), Y10
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y10, Y9, Y5
-	VBROADCASTSD (DI), Y10
+	VBROADCASTSD (BX), Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y8
-	VMASKMOVPD   (R8), Y8, Y8
-	VBROADCASTSD (SI), Y9
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (SI), Y8, Y8
+	VBROADCASTSD (AX), Y9
 	VFMADD231PD  Y9, Y8, Y0
-	VBROADCASTSD (SI)(CX*1), Y9
+	VBROADCASTSD (AX)(DX*1), Y9
 	VFMADD231PD  Y9, Y8, Y2
-	VBROADCASTSD (SI)(CX*2), Y9
+	VBROADCASTSD (AX)(DX*2), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VBROADCASTSD (DI), Y9
+	VBROADCASTSD (BX), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y8
+	VMOVUPS    (CX), Y8
 	VMASKMOVPD (AX), Y8, Y8
 	VADDPD     Y8, Y0, Y0
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPD 32(AX), Y8, Y8
 	VADDPD     Y8, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPD (AX), Y8, Y8
 	VADDPD     Y8, Y2, Y2
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPD 32(AX), Y8, Y8
 	VADDPD     Y8, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPD (AX), Y8, Y8
 	VADDPD     Y8, Y4, Y4
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPD 32(AX), Y8, Y8
 	VADDPD     Y8, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y8
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPD (AX), Y8, Y8
 	VADDPD     Y8, Y6, Y6
-	VMOVUPS    32(R10), Y8
+	VMOVUPS    32(CX), Y8
 	VMASKMOVPD 32(AX), Y8, Y8
 	VADDPD     Y8, Y7, Y7
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R10), Y8
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y8
 	VMASKMOVPD Y0, Y8, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns4x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y8
+	VMOVUPD      32(DX)(SI*1), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y8
+	VMOVUPD      32(DX)(SI*2), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y8
+	VMOVUPD      32(DX)(R8*1), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y8
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DX), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(SI*1), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DX)(SI*1), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(SI*2), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DX)(SI*2), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(R8*1), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DX)(R8*1), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DX), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(SI*1), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(SI*2), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX)(R8*1), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DX), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y7, Y7
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD Y0, Y8, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows4x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DX
+	MOVQ       b+32(FP), DI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+	SHRQ       $0x02, R8
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (DI), Y8
+	VMOVUPD      32(DI), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPD      64(DI), Y8
+	VMOVUPD      96(DI), Y9
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 8(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 8(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPD      128(DI), Y8
+	VMOVUPD      160(DI), Y9
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 16(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 16(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPD      192(DI), Y8
+	VMOVUPD      224(DI), Y9
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 24(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 24(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DI), Y8
+	VMOVUPD      32(DI), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DI), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   64(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   96(DI), Y9, Y9
+	VBROADCASTSD 8(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 8(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 8(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 8(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   128(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   160(DI), Y9, Y9
+	VBROADCASTSD 16(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 16(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 16(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 16(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   192(DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   224(DI), Y9, Y9
+	VBROADCASTSD 24(AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD 24(BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD 24(SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD 24(DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DI), Y8, Y8
+	VMOVUPS      32(CX), Y9
+	VMASKMOVPD   32(DI), Y9, Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (BX), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DI), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD (BX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD (SI), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD (DX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   64(DI), Y8, Y8
+	VBROADCASTSD 8(AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 8(BX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 8(SI), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 8(DX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   128(DI), Y8, Y8
+	VBROADCASTSD 16(AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 16(BX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 16(SI), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 16(DX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   192(DI), Y8, Y8
+	VBROADCASTSD 24(AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD 24(BX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD 24(SI), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD 24(DX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, DI
+	DECQ         R8
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y8
+	VMASKMOVPD   (DI), Y8, Y8
+	VBROADCASTSD (AX), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VBROADCASTSD (BX), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VBROADCASTSD (SI), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VBROADCASTSD (DX), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD (AX), Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	VMOVUPS    32(CX), Y8
+	VMASKMOVPD 32(AX), Y8, Y8
+	VADDPD     Y8, Y7, Y7
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y8
+	VMASKMOVPD Y0, Y8, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y7, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile5x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x03, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x04
-	JLE    narrow
-	CMPQ   R9, $0x08
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPD      (R8), Y10
-	VMOVUPD      32(R8), Y11
-	VBROADCASTSD (SI), Y12
+wholeStep:
+	VMOVUPD      (SI), Y10
+	VMOVUPD      32(SI), Y11
+	VBROADCASTSD (AX), Y12
 	VFMADD231PD  Y12, Y10, Y0
 	VFMADD231PD  Y12, Y11, Y1
-	VBROADCASTSD (SI)(CX*1), Y12
+	VBROADCASTSD (AX)(DX*1), Y12
 	VFMADD231PD  Y12, Y10, Y2
 	VFMADD231PD  Y12, Y11, Y3
-	VBROADCASTSD (SI)(CX*2), Y12
+	VBROADCASTSD (AX)(DX*2), Y12
 	VFMADD231PD  Y12, Y10, Y4
 	VFMADD231PD  Y12, Y11, Y5
-	VBROADCASTSD (DI), Y12
+	VBROADCASTSD (BX), Y12
 	VFMADD231PD  Y12, Y10, Y6
 	VFMADD231PD  Y12, Y11, Y7
-	VBROADCASTSD (DI)(CX*1), Y12
+	VBROADCASTSD (BX)(DX*1), Y12
 	VFMADD231PD  Y12, Y10, Y8
 	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y10
-	VMASKMOVPD   (R8), Y10, Y10
-	VMOVUPS      32(R10), Y11
-	VMASKMOVPD   32(R8), Y11, Y11
-	VBROADCASTSD (SI), Y12
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (SI), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(SI), Y11, Y11
+	VBROADCASTSD (AX), Y12
 	VFMADD231PD  Y12, Y10, Y0
 	VFMADD231PD  Y12, Y11, Y1
-	VBROADCASTSD (SI)(CX*1), Y12
+	VBROADCASTSD (AX)(DX*1), Y12
 	VFMADD231PD  Y12, Y10, Y2
 	VFMADD231PD  Y12, Y11, Y3
-	VBROADCASTSD (SI)(CX*2), Y12
+	VBROADCASTSD (AX)(DX*2), Y12
 	VFMADD231PD  Y12, Y10, Y4
 	VFMADD231PD  Y12, Y11, Y5
-	VBROADCASTSD (DI), Y12
+	VBROADCASTSD (BX), Y12
 	VFMADD231PD  Y12, Y10, Y6
 	VFMADD231PD  Y12, Y11, Y7
-	VBROADCASTSD (DI)(CX*1), Y12
+	VBROADCASTSD (BX)(DX*1), Y12
 	VFMADD231PD  Y12, Y10, Y8
 	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y10
-	VMASKMOVPD   (R8), Y10, Y10
-	VBROADCASTSD (SI), Y11
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (SI), Y10, Y10
+	VBROADCASTSD (AX), Y11
 	VFMADD231PD  Y11, Y10, Y0
-	VBROADCASTSD (SI)(CX*1), Y11
+	VBROADCASTSD (AX)(DX*1), Y11
 	VFMADD231PD  Y11, Y10, Y2
-	VBROADCASTSD (SI)(CX*2), Y11
+	VBROADCASTSD (AX)(DX*2), Y11
 	VFMADD231PD  Y11, Y10, Y4
-	VBROADCASTSD (DI), Y11
+	VBROADCASTSD (BX), Y11
 	VFMADD231PD  Y11, Y10, Y6
-	VBROADCASTSD (DI)(CX*1), Y11
+	VBROADCASTSD (BX)(DX*1), Y11
 	VFMADD231PD  Y11, Y10, Y8
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y10
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD (AX), Y10, Y10
 	VADDPD     Y10, Y0, Y0
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPD 32(AX), Y10, Y10
 	VADDPD     Y10, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD (AX), Y10, Y10
 	VADDPD     Y10, Y2, Y2
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPD 32(AX), Y10, Y10
 	VADDPD     Y10, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD (AX), Y10, Y10
 	VADDPD     Y10, Y4, Y4
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPD 32(AX), Y10, Y10
 	VADDPD     Y10, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD (AX), Y10, Y10
 	VADDPD     Y10, Y6, Y6
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPD 32(AX), Y10, Y10
 	VADDPD     Y10, Y7, Y7
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y10
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD (AX), Y10, Y10
 	VADDPD     Y10, Y8, Y8
-	VMOVUPS    32(R10), Y10
+	VMOVUPS    32(CX), Y10
 	VMASKMOVPD 32(AX), Y10, Y10
 	VADDPD     Y10, Y9, Y9
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R10), Y10
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y10
 	VMASKMOVPD Y0, Y10, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y7, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y8, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y9, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns5x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y10
+	VMOVUPD      32(DX), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y10
+	VMOVUPD      32(DX)(SI*1), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y10
+	VMOVUPD      32(DX)(SI*2), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y10
+	VMOVUPD      32(DX)(R8*1), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y10
+	VMOVUPD      32(DX), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(DX), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(SI*1), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(DX)(SI*1), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(SI*2), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(DX)(SI*2), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(R8*1), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(DX)(R8*1), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(DX), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 32(AX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 32(AX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(SI*1), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 32(AX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(SI*2), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 32(AX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX)(R8*1), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 32(AX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (DX), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 32(AX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y0, Y0
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y2, Y2
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y4, Y4
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y6, Y6
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y8, Y8
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y9, Y9
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD Y0, Y10, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y9, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows5x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DI
+	LEAQ       (DI)(DX*1), DX
+	MOVQ       b+32(FP), R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+	SHRQ       $0x02, R9
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (R8), Y10
+	VMOVUPD      32(R8), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD (DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPD      64(R8), Y10
+	VMOVUPD      96(R8), Y11
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 8(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 8(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 8(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPD      128(R8), Y10
+	VMOVUPD      160(R8), Y11
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 16(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 16(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 16(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPD      192(R8), Y10
+	VMOVUPD      224(R8), Y11
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 24(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 24(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 24(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (R8), Y10
+	VMOVUPD      32(R8), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD (DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(R8), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD (DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   64(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   96(R8), Y11, Y11
+	VBROADCASTSD 8(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 8(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 8(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 8(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 8(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   128(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   160(R8), Y11, Y11
+	VBROADCASTSD 16(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 16(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 16(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 16(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 16(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   192(R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   224(R8), Y11, Y11
+	VBROADCASTSD 24(AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD 24(BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD 24(SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD 24(DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD 24(DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (R8), Y10, Y10
+	VMOVUPS      32(CX), Y11
+	VMASKMOVPD   32(R8), Y11, Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD (DI), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (R8), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD (BX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD (DI), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   64(R8), Y10, Y10
+	VBROADCASTSD 8(AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 8(BX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 8(SI), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 8(DI), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 8(DX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   128(R8), Y10, Y10
+	VBROADCASTSD 16(AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 16(BX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 16(SI), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 16(DI), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 16(DX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   192(R8), Y10, Y10
+	VBROADCASTSD 24(AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD 24(BX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD 24(SI), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD 24(DI), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD 24(DX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R8
+	DECQ         R9
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y10
+	VMASKMOVPD   (R8), Y10, Y10
+	VBROADCASTSD (AX), Y11
+	VFMADD231PD  Y11, Y10, Y0
+	VBROADCASTSD (BX), Y11
+	VFMADD231PD  Y11, Y10, Y2
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y11, Y10, Y4
+	VBROADCASTSD (DI), Y11
+	VFMADD231PD  Y11, Y10, Y6
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  Y11, Y10, Y8
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R8
+	DECQ         R9
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y0, Y0
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y2, Y2
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y4, Y4
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y6, Y6
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD (AX), Y10, Y10
+	VADDPD     Y10, Y8, Y8
+	VMOVUPS    32(CX), Y10
+	VMASKMOVPD 32(AX), Y10, Y10
+	VADDPD     Y10, Y9, Y9
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y10
+	VMASKMOVPD Y0, Y10, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y9, Y0, 32(AX)
 	VZEROUPPER
 	RET
 
 // func tile6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8AVX2f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (SI)(CX*2), DI
-	ADDQ   CX, DI
-	MOVQ   b+32(FP), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   cols+80(FP), R9
-	SHLQ   $0x03, R9
-	LEAQ   masks<>+64(SB), R10
-	SUBQ   R9, R10
-	MOVQ   cols+80(FP), R9
-	CMPQ   R9, $0x04
-	JLE    narrow
-	CMPQ   R9, $0x08
-	JNE    ragged
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*2), BX
+	ADDQ       DX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R9
 
-wide:
-	VMOVUPD      (R8), Y12
-	VMOVUPD      32(R8), Y13
-	VBROADCASTSD (SI), Y14
+wholeStep:
+	VMOVUPD      (SI), Y12
+	VMOVUPD      32(SI), Y13
+	VBROADCASTSD (AX), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (SI)(CX*1), Y14
+	VBROADCASTSD (AX)(DX*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	VBROADCASTSD (SI)(CX*2), Y14
+	VBROADCASTSD (AX)(DX*2), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (DI), Y14
+	VBROADCASTSD (BX), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	VBROADCASTSD (DI)(CX*1), Y14
+	VBROADCASTSD (BX)(DX*1), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (DI)(CX*2), Y14
+	VBROADCASTSD (BX)(DX*2), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
 	JMP          summed
 
 ragged:
-	VMOVUPS      (R10), Y12
-	VMASKMOVPD   (R8), Y12, Y12
-	VMOVUPS      32(R10), Y13
-	VMASKMOVPD   32(R8), Y13, Y13
-	VBROADCASTSD (SI), Y14
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (SI), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(SI), Y13, Y13
+	VBROADCASTSD (AX), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (SI)(CX*1), Y14
+	VBROADCASTSD (AX)(DX*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	VBROADCASTSD (SI)(CX*2), Y14
+	VBROADCASTSD (AX)(DX*2), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (DI), Y14
+	VBROADCASTSD (BX), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	VBROADCASTSD (DI)(CX*1), Y14
+	VBROADCASTSD (BX)(DX*1), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (DI)(CX*2), Y14
+	VBROADCASTSD (BX)(DX*2), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          ragged
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS      (R10), Y12
-	VMASKMOVPD   (R8), Y12, Y12
-	VBROADCASTSD (SI), Y13
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (SI), Y12, Y12
+	VBROADCASTSD (AX), Y13
 	VFMADD231PD  Y13, Y12, Y0
-	VBROADCASTSD (SI)(CX*1), Y13
+	VBROADCASTSD (AX)(DX*1), Y13
 	VFMADD231PD  Y13, Y12, Y2
-	VBROADCASTSD (SI)(CX*2), Y13
+	VBROADCASTSD (AX)(DX*2), Y13
 	VFMADD231PD  Y13, Y12, Y4
-	VBROADCASTSD (DI), Y13
+	VBROADCASTSD (BX), Y13
 	VFMADD231PD  Y13, Y12, Y6
-	VBROADCASTSD (DI)(CX*1), Y13
+	VBROADCASTSD (BX)(DX*1), Y13
 	VFMADD231PD  Y13, Y12, Y8
-	VBROADCASTSD (DI)(CX*2), Y13
+	VBROADCASTSD (BX)(DX*2), Y13
 	VFMADD231PD  Y13, Y12, Y10
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	ADDQ         BX, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ       add+64(FP), AX
-	MOVQ       ldadd+72(FP), CX
-	SHLQ       $0x03, CX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
 	TESTQ      AX, AX
 	JZ         store
-	VMOVUPS    (R10), Y12
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y0, Y0
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y1, Y1
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y2, Y2
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y3, Y3
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y4, Y4
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y5, Y5
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y6, Y6
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y7, Y7
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y8, Y8
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y9, Y9
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y12
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD (AX), Y12, Y12
 	VADDPD     Y12, Y10, Y10
-	VMOVUPS    32(R10), Y12
+	VMOVUPS    32(CX), Y12
 	VMASKMOVPD 32(AX), Y12, Y12
 	VADDPD     Y12, Y11, Y11
 
 store:
 	MOVQ       c+48(FP), AX
-	MOVQ       ldc+56(FP), CX
-	SHLQ       $0x03, CX
-	VMOVUPS    (R10), Y12
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y12
 	VMASKMOVPD Y0, Y12, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y1, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y2, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y3, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y4, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y5, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y6, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y7, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y8, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y9, Y0, 32(AX)
-	ADDQ       CX, AX
-	VMOVUPS    (R10), Y0
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
 	VMASKMOVPD Y10, Y0, (AX)
-	VMOVUPS    32(R10), Y0
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y11, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columns6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columns6x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+	LEAQ       (SI)(SI*2), R8
+
+wholeTurn:
+	VMOVUPD      (DX), Y12
+	VMOVUPD      32(DX), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*1), Y12
+	VMOVUPD      32(DX)(SI*1), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(SI*2), Y12
+	VMOVUPD      32(DX)(SI*2), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPD      (DX)(R8*1), Y12
+	VMOVUPD      32(DX)(R8*1), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (DX), Y12
+	VMOVUPD      32(DX), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+	LEAQ (SI)(SI*2), R8
+
+raggedTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(DX), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(SI*1), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(DX)(SI*1), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(SI*2), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(DX)(SI*2), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(R8*1), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(DX)(R8*1), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(DX), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 32(AX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 40(AX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+	LEAQ (SI)(SI*2), R8
+
+narrowTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 32(AX), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 40(AX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(SI*1), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 32(AX), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 40(AX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(SI*2), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 32(AX), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 40(AX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         BX, AX
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX)(R8*1), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 32(AX), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 40(AX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         BX, AX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (DX), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 32(AX), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 40(AX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y0, Y0
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y2, Y2
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y4, Y4
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y6, Y6
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y8, Y8
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y9, Y9
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y10, Y10
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y11, Y11
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD Y0, Y12, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y9, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y10, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y11, Y0, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rows6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rows6x8AVX2f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), AX
+	SHLQ       $0x03, AX
+	LEAQ       masks<>+64(SB), CX
+	SUBQ       AX, CX
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	ADDQ       DX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), DX
+	SHLQ       $0x03, DX
+	LEAQ       (AX)(DX*1), BX
+	LEAQ       (BX)(DX*1), SI
+	LEAQ       (SI)(DX*1), DI
+	LEAQ       (DI)(DX*1), R8
+	LEAQ       (R8)(DX*1), DX
+	MOVQ       b+32(FP), R9
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	CMPQ       cols+80(FP), $0x04
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x08
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+	SHRQ       $0x02, R10
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (R9), Y12
+	VMOVUPD      32(R9), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPD      64(R9), Y12
+	VMOVUPD      96(R9), Y13
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 8(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 8(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 8(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 8(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPD      128(R9), Y12
+	VMOVUPD      160(R9), Y13
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 16(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 16(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 16(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 16(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPD      192(R9), Y12
+	VMOVUPD      224(R9), Y13
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 24(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 24(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 24(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 24(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (R9), Y12
+	VMOVUPD      32(R9), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, R8
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(R9), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   64(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   96(R9), Y13, Y13
+	VBROADCASTSD 8(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 8(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 8(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 8(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 8(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 8(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   128(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   160(R9), Y13, Y13
+	VBROADCASTSD 16(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 16(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 16(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 16(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 16(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 16(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   192(R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   224(R9), Y13, Y13
+	VBROADCASTSD 24(AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD 24(BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD 24(SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD 24(DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD 24(R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD 24(DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (R9), Y12, Y12
+	VMOVUPS      32(CX), Y13
+	VMASKMOVPD   32(R9), Y13, Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD (R8), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (DX), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, R8
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (R9), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD (BX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD (DI), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD (R8), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD (DX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   64(R9), Y12, Y12
+	VBROADCASTSD 8(AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 8(BX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 8(SI), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 8(DI), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 8(R8), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 8(DX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   128(R9), Y12, Y12
+	VBROADCASTSD 16(AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 16(BX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 16(SI), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 16(DI), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 16(R8), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 16(DX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   192(R9), Y12, Y12
+	VBROADCASTSD 24(AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD 24(BX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD 24(SI), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD 24(DI), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD 24(R8), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD 24(DX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R8
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000100, R9
+	DECQ         R10
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS      (CX), Y12
+	VMASKMOVPD   (R9), Y12, Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD  Y13, Y12, Y0
+	VBROADCASTSD (BX), Y13
+	VFMADD231PD  Y13, Y12, Y2
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  Y13, Y12, Y4
+	VBROADCASTSD (DI), Y13
+	VFMADD231PD  Y13, Y12, Y6
+	VBROADCASTSD (R8), Y13
+	VFMADD231PD  Y13, Y12, Y8
+	VBROADCASTSD (DX), Y13
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000008, DI
+	ADDQ         $0x00000008, R8
+	ADDQ         $0x00000008, DX
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ       add+64(FP), AX
+	MOVQ       ldadd+72(FP), DX
+	SHLQ       $0x03, DX
+	TESTQ      AX, AX
+	JZ         store
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y0, Y0
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y1, Y1
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y2, Y2
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y3, Y3
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y4, Y4
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y5, Y5
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y6, Y6
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y7, Y7
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y8, Y8
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y9, Y9
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD (AX), Y12, Y12
+	VADDPD     Y12, Y10, Y10
+	VMOVUPS    32(CX), Y12
+	VMASKMOVPD 32(AX), Y12, Y12
+	VADDPD     Y12, Y11, Y11
+
+store:
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), DX
+	SHLQ       $0x03, DX
+	VMOVUPS    (CX), Y12
+	VMASKMOVPD Y0, Y12, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y1, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y3, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y4, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y5, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y6, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y7, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y8, Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMASKMOVPD Y9, Y0, 32(AX)
+	ADDQ       DX, AX
+	VMOVUPS    (CX), Y0
+	VMASKMOVPD Y10, Y0, (AX)
+	VMOVUPS    32(CX), Y0
 	VMASKMOVPD Y11, Y0, 32(AX)
 	VZEROUPPER
 	RET
@@ -2060,51 +10737,118 @@ sum:
 	VZEROUPPER
 	RET
 
-// func tile1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile1x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R8
-	SHLQ   CL, R8
-	DECQ   R8
-	KMOVW  R8, K1
-	SHRQ   $0x10, R8
-	KMOVW  R8, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func copyRowsAVX2f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
+// Requires: AVX
+TEXT ·copyRowsAVX2f64(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dst+24(FP), DX
+	MOVQ lds+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ldd+32(FP), SI
+	SHLQ $0x03, SI
+	MOVQ cols+40(FP), DI
+	SHLQ $0x03, DI
+	LEAQ masks<>+64(SB), R8
+	SUBQ DI, R8
+	CMPQ cols+40(FP), $0x08
+	JNE  ragged
 
-wide:
-	VMOVUPS.Z    (DI), K1, Z2
-	VMOVUPS.Z    64(DI), K2, Z3
-	VBROADCASTSS (SI), Z4
+whole:
+	VMOVUPD (CX), Y0
+	VMOVUPD Y0, (DX)
+	VMOVUPD 32(CX), Y0
+	VMOVUPD Y0, 32(DX)
+	ADDQ    BX, CX
+	ADDQ    SI, DX
+	DECQ    AX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS    (R8), Y1
+	VMASKMOVPD (CX), Y1, Y0
+	VMASKMOVPD Y0, Y1, (DX)
+	VMOVUPS    32(R8), Y1
+	VMASKMOVPD 32(CX), Y1, Y0
+	VMASKMOVPD Y0, Y1, 32(DX)
+	ADDQ       BX, CX
+	ADDQ       SI, DX
+	DECQ       AX
+	JNZ        ragged
+	VZEROUPPER
+	RET
+
+// func tile1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile1x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+
+wholeStep:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), SI
+
+raggedStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
+	MOVQ k+0(FP), SI
+
+narrowStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
 	VFMADD231PS  Z3, Z2, Z0
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2126,58 +10870,466 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile2x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	MOVQ   b+32(FP), R8
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R9
-	SHLQ   CL, R9
-	DECQ   R9
-	KMOVW  R9, K1
-	SHRQ   $0x10, R9
-	KMOVW  R9, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns1x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R8), K1, Z4
-	VMOVUPS.Z    64(R8), K2, Z5
-	VBROADCASTSS (DI), Z6
+wholeTurn:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS      (CX)(BX*1), Z2
+	VMOVUPS      64(CX)(BX*1), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS      (CX)(BX*2), Z2
+	VMOVUPS      64(CX)(BX*2), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS      (CX)(DI*1), Z2
+	VMOVUPS      64(CX)(DI*1), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(BX*1), K1, Z2
+	VMOVUPS.Z    64(CX)(BX*1), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(BX*2), K1, Z2
+	VMOVUPS.Z    64(CX)(BX*2), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(DI*1), K1, Z2
+	VMOVUPS.Z    64(CX)(DI*1), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(BX*1), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(BX*2), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPS.Z    (CX)(DI*1), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z2
+	VADDPS    Z2, Z1, Z1
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows1x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       b+32(FP), CX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), DX
+	SHRQ       $0x02, DX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS      128(CX), Z2
+	VMOVUPS      192(CX), Z3
+	VBROADCASTSS 4(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS      256(CX), Z2
+	VMOVUPS      320(CX), Z3
+	VBROADCASTSS 8(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS      384(CX), Z2
+	VMOVUPS      448(CX), Z3
+	VBROADCASTSS 12(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DX
+	SHRQ $0x02, DX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS.Z    128(CX), K1, Z2
+	VMOVUPS.Z    192(CX), K2, Z3
+	VBROADCASTSS 4(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS.Z    256(CX), K1, Z2
+	VMOVUPS.Z    320(CX), K2, Z3
+	VBROADCASTSS 8(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVUPS.Z    384(CX), K1, Z2
+	VMOVUPS.Z    448(CX), K2, Z3
+	VBROADCASTSS 12(AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VMOVUPS.Z    64(CX), K2, Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DX
+	SHRQ $0x02, DX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVUPS.Z    128(CX), K1, Z2
+	VBROADCASTSS 4(AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVUPS.Z    256(CX), K1, Z2
+	VBROADCASTSS 8(AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVUPS.Z    384(CX), K1, Z2
+	VBROADCASTSS 12(AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	ADDQ         $0x00000004, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z2
+	VADDPS    Z2, Z1, Z1
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile2x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+
+wholeStep:
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z4, Z0
 	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (DI)(DX*1), Z6
+	VBROADCASTSS (AX)(CX*1), Z6
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVUPS.Z    64(DX), K2, Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (AX)(CX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R8), K1, Z4
-	VBROADCASTSS (DI), Z5
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPS.Z    (DX), K1, Z4
+	VBROADCASTSS (AX), Z5
 	VFMADD231PS  Z5, Z4, Z0
-	VBROADCASTSS (DI)(DX*1), Z5
+	VBROADCASTSS (AX)(CX*1), Z5
 	VFMADD231PS  Z5, Z4, Z2
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2207,65 +11359,562 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile3x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	MOVQ   b+32(FP), R8
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R9
-	SHLQ   CL, R9
-	DECQ   R9
-	KMOVW  R9, K1
-	SHRQ   $0x10, R9
-	KMOVW  R9, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns2x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R8), K1, Z6
-	VMOVUPS.Z    64(R8), K2, Z7
-	VBROADCASTSS (DI), Z8
+wholeTurn:
+	VMOVUPS          (CX), Z4
+	VMOVUPS          64(CX), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z4
+	VMOVUPS          64(CX)(BX*1), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z4
+	VMOVUPS          64(CX)(BX*2), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z4
+	VMOVUPS          64(CX)(DI*1), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z4
+	VMOVUPS          64(CX), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z4
+	VMOVUPS.Z        64(CX), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z4
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z4
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z4
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z4
+	VMOVUPS.Z        64(CX), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	VFMADD231PS.BCST 4(AX), Z5, Z3
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(AX), Z4, Z2
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z3, Z3
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows2x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), CX
+	MOVQ       b+32(FP), DX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), BX
+	SHRQ       $0x02, BX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (DX), Z4
+	VMOVUPS          64(DX), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST (CX), Z4, Z2
+	VFMADD231PS.BCST (CX), Z5, Z3
+	VMOVUPS          128(DX), Z4
+	VMOVUPS          192(DX), Z5
+	VBROADCASTSS     4(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(CX), Z4, Z2
+	VFMADD231PS.BCST 4(CX), Z5, Z3
+	VMOVUPS          256(DX), Z4
+	VMOVUPS          320(DX), Z5
+	VBROADCASTSS     8(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 8(CX), Z4, Z2
+	VFMADD231PS.BCST 8(CX), Z5, Z3
+	VMOVUPS          384(DX), Z4
+	VMOVUPS          448(DX), Z5
+	VBROADCASTSS     12(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 12(CX), Z4, Z2
+	VFMADD231PS.BCST 12(CX), Z5, Z3
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (DX), Z4
+	VMOVUPS          64(DX), Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST (CX), Z4, Z2
+	VFMADD231PS.BCST (CX), Z5, Z3
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (DX), K1, Z4
+	VMOVUPS.Z        64(DX), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST (CX), Z4, Z2
+	VFMADD231PS.BCST (CX), Z5, Z3
+	VMOVUPS.Z        128(DX), K1, Z4
+	VMOVUPS.Z        192(DX), K2, Z5
+	VBROADCASTSS     4(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 4(CX), Z4, Z2
+	VFMADD231PS.BCST 4(CX), Z5, Z3
+	VMOVUPS.Z        256(DX), K1, Z4
+	VMOVUPS.Z        320(DX), K2, Z5
+	VBROADCASTSS     8(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 8(CX), Z4, Z2
+	VFMADD231PS.BCST 8(CX), Z5, Z3
+	VMOVUPS.Z        384(DX), K1, Z4
+	VMOVUPS.Z        448(DX), K2, Z5
+	VBROADCASTSS     12(AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST 12(CX), Z4, Z2
+	VFMADD231PS.BCST 12(CX), Z5, Z3
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (DX), K1, Z4
+	VMOVUPS.Z        64(DX), K2, Z5
+	VBROADCASTSS     (AX), Z6
+	VFMADD231PS      Z6, Z4, Z0
+	VFMADD231PS      Z6, Z5, Z1
+	VFMADD231PS.BCST (CX), Z4, Z2
+	VFMADD231PS.BCST (CX), Z5, Z3
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (DX), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST (CX), Z4, Z2
+	VMOVUPS.Z        128(DX), K1, Z4
+	VBROADCASTSS     4(AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 4(CX), Z4, Z2
+	VMOVUPS.Z        256(DX), K1, Z4
+	VBROADCASTSS     8(AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 8(CX), Z4, Z2
+	VMOVUPS.Z        384(DX), K1, Z4
+	VBROADCASTSS     12(AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST 12(CX), Z4, Z2
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (DX), K1, Z4
+	VBROADCASTSS     (AX), Z5
+	VFMADD231PS      Z5, Z4, Z0
+	VFMADD231PS.BCST (CX), Z4, Z2
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z3, Z3
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile3x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+
+wholeStep:
+	VMOVUPS      (DX), Z6
+	VMOVUPS      64(DX), Z7
+	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (DI)(DX*1), Z8
+	VBROADCASTSS (AX)(CX*1), Z8
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (DI)(DX*2), Z8
+	VBROADCASTSS (AX)(CX*2), Z8
 	VFMADD231PS  Z8, Z6, Z4
 	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPS.Z    (DX), K1, Z6
+	VMOVUPS.Z    64(DX), K2, Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (AX)(CX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (AX)(CX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R8), K1, Z6
-	VBROADCASTSS (DI), Z7
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPS.Z    (DX), K1, Z6
+	VBROADCASTSS (AX), Z7
 	VFMADD231PS  Z7, Z6, Z0
-	VBROADCASTSS (DI)(DX*1), Z7
+	VBROADCASTSS (AX)(CX*1), Z7
 	VFMADD231PS  Z7, Z6, Z2
-	VBROADCASTSS (DI)(DX*2), Z7
+	VBROADCASTSS (AX)(CX*2), Z7
 	VFMADD231PS  Z7, Z6, Z4
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2303,76 +11952,663 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile4x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x10, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns3x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R9), K1, Z8
-	VMOVUPS.Z    64(R9), K2, Z9
-	VBROADCASTSS (DI), Z10
+wholeTurn:
+	VMOVUPS          (CX), Z6
+	VMOVUPS          64(CX), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z6
+	VMOVUPS          64(CX)(BX*1), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z6
+	VMOVUPS          64(CX)(BX*2), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z6
+	VMOVUPS          64(CX)(DI*1), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z6
+	VMOVUPS          64(CX), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z6
+	VMOVUPS.Z        64(CX), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z6
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z6
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z6
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z6
+	VMOVUPS.Z        64(CX), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 4(AX), Z7, Z3
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	VFMADD231PS.BCST 8(AX), Z7, Z5
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(AX), Z6, Z2
+	VFMADD231PS.BCST 8(AX), Z6, Z4
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z5, Z5
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows3x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), CX
+	MOVQ       b+32(FP), BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (BX), Z6
+	VMOVUPS          64(BX), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (DX), Z7, Z3
+	VFMADD231PS.BCST (CX), Z6, Z4
+	VFMADD231PS.BCST (CX), Z7, Z5
+	VMOVUPS          128(BX), Z6
+	VMOVUPS          192(BX), Z7
+	VBROADCASTSS     4(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(DX), Z6, Z2
+	VFMADD231PS.BCST 4(DX), Z7, Z3
+	VFMADD231PS.BCST 4(CX), Z6, Z4
+	VFMADD231PS.BCST 4(CX), Z7, Z5
+	VMOVUPS          256(BX), Z6
+	VMOVUPS          320(BX), Z7
+	VBROADCASTSS     8(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 8(DX), Z6, Z2
+	VFMADD231PS.BCST 8(DX), Z7, Z3
+	VFMADD231PS.BCST 8(CX), Z6, Z4
+	VFMADD231PS.BCST 8(CX), Z7, Z5
+	VMOVUPS          384(BX), Z6
+	VMOVUPS          448(BX), Z7
+	VBROADCASTSS     12(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 12(DX), Z6, Z2
+	VFMADD231PS.BCST 12(DX), Z7, Z3
+	VFMADD231PS.BCST 12(CX), Z6, Z4
+	VFMADD231PS.BCST 12(CX), Z7, Z5
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (BX), Z6
+	VMOVUPS          64(BX), Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (DX), Z7, Z3
+	VFMADD231PS.BCST (CX), Z6, Z4
+	VFMADD231PS.BCST (CX), Z7, Z5
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (BX), K1, Z6
+	VMOVUPS.Z        64(BX), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (DX), Z7, Z3
+	VFMADD231PS.BCST (CX), Z6, Z4
+	VFMADD231PS.BCST (CX), Z7, Z5
+	VMOVUPS.Z        128(BX), K1, Z6
+	VMOVUPS.Z        192(BX), K2, Z7
+	VBROADCASTSS     4(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 4(DX), Z6, Z2
+	VFMADD231PS.BCST 4(DX), Z7, Z3
+	VFMADD231PS.BCST 4(CX), Z6, Z4
+	VFMADD231PS.BCST 4(CX), Z7, Z5
+	VMOVUPS.Z        256(BX), K1, Z6
+	VMOVUPS.Z        320(BX), K2, Z7
+	VBROADCASTSS     8(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 8(DX), Z6, Z2
+	VFMADD231PS.BCST 8(DX), Z7, Z3
+	VFMADD231PS.BCST 8(CX), Z6, Z4
+	VFMADD231PS.BCST 8(CX), Z7, Z5
+	VMOVUPS.Z        384(BX), K1, Z6
+	VMOVUPS.Z        448(BX), K2, Z7
+	VBROADCASTSS     12(AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST 12(DX), Z6, Z2
+	VFMADD231PS.BCST 12(DX), Z7, Z3
+	VFMADD231PS.BCST 12(CX), Z6, Z4
+	VFMADD231PS.BCST 12(CX), Z7, Z5
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (BX), K1, Z6
+	VMOVUPS.Z        64(BX), K2, Z7
+	VBROADCASTSS     (AX), Z8
+	VFMADD231PS      Z8, Z6, Z0
+	VFMADD231PS      Z8, Z7, Z1
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (DX), Z7, Z3
+	VFMADD231PS.BCST (CX), Z6, Z4
+	VFMADD231PS.BCST (CX), Z7, Z5
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (BX), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (CX), Z6, Z4
+	VMOVUPS.Z        128(BX), K1, Z6
+	VBROADCASTSS     4(AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 4(DX), Z6, Z2
+	VFMADD231PS.BCST 4(CX), Z6, Z4
+	VMOVUPS.Z        256(BX), K1, Z6
+	VBROADCASTSS     8(AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 8(DX), Z6, Z2
+	VFMADD231PS.BCST 8(CX), Z6, Z4
+	VMOVUPS.Z        384(BX), K1, Z6
+	VBROADCASTSS     12(AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST 12(DX), Z6, Z2
+	VFMADD231PS.BCST 12(CX), Z6, Z4
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (BX), K1, Z6
+	VBROADCASTSS     (AX), Z7
+	VFMADD231PS      Z7, Z6, Z0
+	VFMADD231PS.BCST (DX), Z6, Z2
+	VFMADD231PS.BCST (CX), Z6, Z4
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z5, Z5
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile4x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z8, Z0
 	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (DI)(DX*1), Z10
+	VBROADCASTSS (AX)(CX*1), Z10
 	VFMADD231PS  Z10, Z8, Z2
 	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (DI)(DX*2), Z10
+	VBROADCASTSS (AX)(CX*2), Z10
 	VFMADD231PS  Z10, Z8, Z4
 	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R8), Z10
+	VBROADCASTSS (DX), Z10
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS.Z    (BX), K1, Z8
+	VMOVUPS.Z    64(BX), K2, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (AX)(CX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R9), K1, Z8
-	VBROADCASTSS (DI), Z9
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS.Z    (BX), K1, Z8
+	VBROADCASTSS (AX), Z9
 	VFMADD231PS  Z9, Z8, Z0
-	VBROADCASTSS (DI)(DX*1), Z9
+	VBROADCASTSS (AX)(CX*1), Z9
 	VFMADD231PS  Z9, Z8, Z2
-	VBROADCASTSS (DI)(DX*2), Z9
+	VBROADCASTSS (AX)(CX*2), Z9
 	VFMADD231PS  Z9, Z8, Z4
-	VBROADCASTSS (R8), Z9
+	VBROADCASTSS (DX), Z9
 	VFMADD231PS  Z9, Z8, Z6
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2418,83 +12654,759 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile5x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x10, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns4x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R9), K1, Z10
-	VMOVUPS.Z    64(R9), K2, Z11
-	VBROADCASTSS (DI), Z12
+wholeTurn:
+	VMOVUPS          (CX), Z8
+	VMOVUPS          64(CX), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z8
+	VMOVUPS          64(CX)(BX*1), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z8
+	VMOVUPS          64(CX)(BX*2), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z8
+	VMOVUPS          64(CX)(DI*1), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z8
+	VMOVUPS          64(CX), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z8
+	VMOVUPS.Z        64(CX), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z8
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z8
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z8
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z8
+	VMOVUPS.Z        64(CX), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 4(AX), Z9, Z3
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 8(AX), Z9, Z5
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	VFMADD231PS.BCST 12(AX), Z9, Z7
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(AX), Z8, Z2
+	VFMADD231PS.BCST 8(AX), Z8, Z4
+	VFMADD231PS.BCST 12(AX), Z8, Z6
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z7, Z7
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows4x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), CX
+	MOVQ       b+32(FP), SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (SI), Z8
+	VMOVUPS          64(SI), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (DX), Z9, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX), Z9, Z5
+	VFMADD231PS.BCST (CX), Z8, Z6
+	VFMADD231PS.BCST (CX), Z9, Z7
+	VMOVUPS          128(SI), Z8
+	VMOVUPS          192(SI), Z9
+	VBROADCASTSS     4(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(DX), Z8, Z2
+	VFMADD231PS.BCST 4(DX), Z9, Z3
+	VFMADD231PS.BCST 4(BX), Z8, Z4
+	VFMADD231PS.BCST 4(BX), Z9, Z5
+	VFMADD231PS.BCST 4(CX), Z8, Z6
+	VFMADD231PS.BCST 4(CX), Z9, Z7
+	VMOVUPS          256(SI), Z8
+	VMOVUPS          320(SI), Z9
+	VBROADCASTSS     8(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 8(DX), Z8, Z2
+	VFMADD231PS.BCST 8(DX), Z9, Z3
+	VFMADD231PS.BCST 8(BX), Z8, Z4
+	VFMADD231PS.BCST 8(BX), Z9, Z5
+	VFMADD231PS.BCST 8(CX), Z8, Z6
+	VFMADD231PS.BCST 8(CX), Z9, Z7
+	VMOVUPS          384(SI), Z8
+	VMOVUPS          448(SI), Z9
+	VBROADCASTSS     12(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 12(DX), Z8, Z2
+	VFMADD231PS.BCST 12(DX), Z9, Z3
+	VFMADD231PS.BCST 12(BX), Z8, Z4
+	VFMADD231PS.BCST 12(BX), Z9, Z5
+	VFMADD231PS.BCST 12(CX), Z8, Z6
+	VFMADD231PS.BCST 12(CX), Z9, Z7
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (SI), Z8
+	VMOVUPS          64(SI), Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (DX), Z9, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX), Z9, Z5
+	VFMADD231PS.BCST (CX), Z8, Z6
+	VFMADD231PS.BCST (CX), Z9, Z7
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (SI), K1, Z8
+	VMOVUPS.Z        64(SI), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (DX), Z9, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX), Z9, Z5
+	VFMADD231PS.BCST (CX), Z8, Z6
+	VFMADD231PS.BCST (CX), Z9, Z7
+	VMOVUPS.Z        128(SI), K1, Z8
+	VMOVUPS.Z        192(SI), K2, Z9
+	VBROADCASTSS     4(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 4(DX), Z8, Z2
+	VFMADD231PS.BCST 4(DX), Z9, Z3
+	VFMADD231PS.BCST 4(BX), Z8, Z4
+	VFMADD231PS.BCST 4(BX), Z9, Z5
+	VFMADD231PS.BCST 4(CX), Z8, Z6
+	VFMADD231PS.BCST 4(CX), Z9, Z7
+	VMOVUPS.Z        256(SI), K1, Z8
+	VMOVUPS.Z        320(SI), K2, Z9
+	VBROADCASTSS     8(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 8(DX), Z8, Z2
+	VFMADD231PS.BCST 8(DX), Z9, Z3
+	VFMADD231PS.BCST 8(BX), Z8, Z4
+	VFMADD231PS.BCST 8(BX), Z9, Z5
+	VFMADD231PS.BCST 8(CX), Z8, Z6
+	VFMADD231PS.BCST 8(CX), Z9, Z7
+	VMOVUPS.Z        384(SI), K1, Z8
+	VMOVUPS.Z        448(SI), K2, Z9
+	VBROADCASTSS     12(AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST 12(DX), Z8, Z2
+	VFMADD231PS.BCST 12(DX), Z9, Z3
+	VFMADD231PS.BCST 12(BX), Z8, Z4
+	VFMADD231PS.BCST 12(BX), Z9, Z5
+	VFMADD231PS.BCST 12(CX), Z8, Z6
+	VFMADD231PS.BCST 12(CX), Z9, Z7
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (SI), K1, Z8
+	VMOVUPS.Z        64(SI), K2, Z9
+	VBROADCASTSS     (AX), Z10
+	VFMADD231PS      Z10, Z8, Z0
+	VFMADD231PS      Z10, Z9, Z1
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (DX), Z9, Z3
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (BX), Z9, Z5
+	VFMADD231PS.BCST (CX), Z8, Z6
+	VFMADD231PS.BCST (CX), Z9, Z7
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (SI), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (CX), Z8, Z6
+	VMOVUPS.Z        128(SI), K1, Z8
+	VBROADCASTSS     4(AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 4(DX), Z8, Z2
+	VFMADD231PS.BCST 4(BX), Z8, Z4
+	VFMADD231PS.BCST 4(CX), Z8, Z6
+	VMOVUPS.Z        256(SI), K1, Z8
+	VBROADCASTSS     8(AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 8(DX), Z8, Z2
+	VFMADD231PS.BCST 8(BX), Z8, Z4
+	VFMADD231PS.BCST 8(CX), Z8, Z6
+	VMOVUPS.Z        384(SI), K1, Z8
+	VBROADCASTSS     12(AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST 12(DX), Z8, Z2
+	VFMADD231PS.BCST 12(BX), Z8, Z4
+	VFMADD231PS.BCST 12(CX), Z8, Z6
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (SI), K1, Z8
+	VBROADCASTSS     (AX), Z9
+	VFMADD231PS      Z9, Z8, Z0
+	VFMADD231PS.BCST (DX), Z8, Z2
+	VFMADD231PS.BCST (BX), Z8, Z4
+	VFMADD231PS.BCST (CX), Z8, Z6
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z7, Z7
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile5x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPS      (BX), Z10
+	VMOVUPS      64(BX), Z11
+	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z10, Z0
 	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (DI)(DX*1), Z12
+	VBROADCASTSS (AX)(CX*1), Z12
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (DI)(DX*2), Z12
+	VBROADCASTSS (AX)(CX*2), Z12
 	VFMADD231PS  Z12, Z10, Z4
 	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R8), Z12
+	VBROADCASTSS (DX), Z12
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R8)(DX*1), Z12
+	VBROADCASTSS (DX)(CX*1), Z12
 	VFMADD231PS  Z12, Z10, Z8
 	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS.Z    (BX), K1, Z10
+	VMOVUPS.Z    64(BX), K2, Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (AX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (AX)(CX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (DX)(CX*1), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R9), K1, Z10
-	VBROADCASTSS (DI), Z11
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS.Z    (BX), K1, Z10
+	VBROADCASTSS (AX), Z11
 	VFMADD231PS  Z11, Z10, Z0
-	VBROADCASTSS (DI)(DX*1), Z11
+	VBROADCASTSS (AX)(CX*1), Z11
 	VFMADD231PS  Z11, Z10, Z2
-	VBROADCASTSS (DI)(DX*2), Z11
+	VBROADCASTSS (AX)(CX*2), Z11
 	VFMADD231PS  Z11, Z10, Z4
-	VBROADCASTSS (R8), Z11
+	VBROADCASTSS (DX), Z11
 	VFMADD231PS  Z11, Z10, Z6
-	VBROADCASTSS (R8)(DX*1), Z11
+	VBROADCASTSS (DX)(CX*1), Z11
 	VFMADD231PS  Z11, Z10, Z8
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2548,90 +13460,885 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile6x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x10, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns5x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R9), K1, Z12
-	VMOVUPS.Z    64(R9), K2, Z13
-	VBROADCASTSS (DI), Z14
+wholeTurn:
+	VMOVUPS          (CX), Z10
+	VMOVUPS          64(CX), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z10
+	VMOVUPS          64(CX)(BX*1), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z10
+	VMOVUPS          64(CX)(BX*2), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z10
+	VMOVUPS          64(CX)(DI*1), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z10
+	VMOVUPS          64(CX), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z10
+	VMOVUPS.Z        64(CX), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z10
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z10
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z10
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z10
+	VMOVUPS.Z        64(CX), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 4(AX), Z11, Z3
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 8(AX), Z11, Z5
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VFMADD231PS.BCST 12(AX), Z11, Z7
+	VBROADCASTSS     16(AX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VBROADCASTSS     16(AX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VBROADCASTSS     16(AX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VBROADCASTSS     16(AX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VBROADCASTSS     16(AX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(AX), Z10, Z2
+	VFMADD231PS.BCST 8(AX), Z10, Z4
+	VFMADD231PS.BCST 12(AX), Z10, Z6
+	VBROADCASTSS     16(AX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z9, Z9
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows5x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), CX
+	MOVQ       b+32(FP), DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+	SHRQ       $0x02, R8
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (DI), Z10
+	VMOVUPS          64(DI), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (DX), Z11, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX), Z11, Z5
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VFMADD231PS.BCST (SI), Z11, Z7
+	VBROADCASTSS     (CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS          128(DI), Z10
+	VMOVUPS          192(DI), Z11
+	VBROADCASTSS     4(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(DX), Z10, Z2
+	VFMADD231PS.BCST 4(DX), Z11, Z3
+	VFMADD231PS.BCST 4(BX), Z10, Z4
+	VFMADD231PS.BCST 4(BX), Z11, Z5
+	VFMADD231PS.BCST 4(SI), Z10, Z6
+	VFMADD231PS.BCST 4(SI), Z11, Z7
+	VBROADCASTSS     4(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS          256(DI), Z10
+	VMOVUPS          320(DI), Z11
+	VBROADCASTSS     8(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 8(DX), Z10, Z2
+	VFMADD231PS.BCST 8(DX), Z11, Z3
+	VFMADD231PS.BCST 8(BX), Z10, Z4
+	VFMADD231PS.BCST 8(BX), Z11, Z5
+	VFMADD231PS.BCST 8(SI), Z10, Z6
+	VFMADD231PS.BCST 8(SI), Z11, Z7
+	VBROADCASTSS     8(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS          384(DI), Z10
+	VMOVUPS          448(DI), Z11
+	VBROADCASTSS     12(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 12(DX), Z10, Z2
+	VFMADD231PS.BCST 12(DX), Z11, Z3
+	VFMADD231PS.BCST 12(BX), Z10, Z4
+	VFMADD231PS.BCST 12(BX), Z11, Z5
+	VFMADD231PS.BCST 12(SI), Z10, Z6
+	VFMADD231PS.BCST 12(SI), Z11, Z7
+	VBROADCASTSS     12(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (DI), Z10
+	VMOVUPS          64(DI), Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (DX), Z11, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX), Z11, Z5
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VFMADD231PS.BCST (SI), Z11, Z7
+	VBROADCASTSS     (CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (DI), K1, Z10
+	VMOVUPS.Z        64(DI), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (DX), Z11, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX), Z11, Z5
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VFMADD231PS.BCST (SI), Z11, Z7
+	VBROADCASTSS     (CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS.Z        128(DI), K1, Z10
+	VMOVUPS.Z        192(DI), K2, Z11
+	VBROADCASTSS     4(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 4(DX), Z10, Z2
+	VFMADD231PS.BCST 4(DX), Z11, Z3
+	VFMADD231PS.BCST 4(BX), Z10, Z4
+	VFMADD231PS.BCST 4(BX), Z11, Z5
+	VFMADD231PS.BCST 4(SI), Z10, Z6
+	VFMADD231PS.BCST 4(SI), Z11, Z7
+	VBROADCASTSS     4(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS.Z        256(DI), K1, Z10
+	VMOVUPS.Z        320(DI), K2, Z11
+	VBROADCASTSS     8(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 8(DX), Z10, Z2
+	VFMADD231PS.BCST 8(DX), Z11, Z3
+	VFMADD231PS.BCST 8(BX), Z10, Z4
+	VFMADD231PS.BCST 8(BX), Z11, Z5
+	VFMADD231PS.BCST 8(SI), Z10, Z6
+	VFMADD231PS.BCST 8(SI), Z11, Z7
+	VBROADCASTSS     8(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	VMOVUPS.Z        384(DI), K1, Z10
+	VMOVUPS.Z        448(DI), K2, Z11
+	VBROADCASTSS     12(AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST 12(DX), Z10, Z2
+	VFMADD231PS.BCST 12(DX), Z11, Z3
+	VFMADD231PS.BCST 12(BX), Z10, Z4
+	VFMADD231PS.BCST 12(BX), Z11, Z5
+	VFMADD231PS.BCST 12(SI), Z10, Z6
+	VFMADD231PS.BCST 12(SI), Z11, Z7
+	VBROADCASTSS     12(CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (DI), K1, Z10
+	VMOVUPS.Z        64(DI), K2, Z11
+	VBROADCASTSS     (AX), Z12
+	VFMADD231PS      Z12, Z10, Z0
+	VFMADD231PS      Z12, Z11, Z1
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (DX), Z11, Z3
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (BX), Z11, Z5
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VFMADD231PS.BCST (SI), Z11, Z7
+	VBROADCASTSS     (CX), Z12
+	VFMADD231PS      Z12, Z10, Z8
+	VFMADD231PS      Z12, Z11, Z9
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (DI), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VBROADCASTSS     (CX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	VMOVUPS.Z        128(DI), K1, Z10
+	VBROADCASTSS     4(AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 4(DX), Z10, Z2
+	VFMADD231PS.BCST 4(BX), Z10, Z4
+	VFMADD231PS.BCST 4(SI), Z10, Z6
+	VBROADCASTSS     4(CX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	VMOVUPS.Z        256(DI), K1, Z10
+	VBROADCASTSS     8(AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 8(DX), Z10, Z2
+	VFMADD231PS.BCST 8(BX), Z10, Z4
+	VFMADD231PS.BCST 8(SI), Z10, Z6
+	VBROADCASTSS     8(CX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	VMOVUPS.Z        384(DI), K1, Z10
+	VBROADCASTSS     12(AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST 12(DX), Z10, Z2
+	VFMADD231PS.BCST 12(BX), Z10, Z4
+	VFMADD231PS.BCST 12(SI), Z10, Z6
+	VBROADCASTSS     12(CX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (DI), K1, Z10
+	VBROADCASTSS     (AX), Z11
+	VFMADD231PS      Z11, Z10, Z0
+	VFMADD231PS.BCST (DX), Z10, Z2
+	VFMADD231PS.BCST (BX), Z10, Z4
+	VFMADD231PS.BCST (SI), Z10, Z6
+	VBROADCASTSS     (CX), Z11
+	VFMADD231PS      Z11, Z10, Z8
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z9, Z9
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile6x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z12, Z0
 	VFMADD231PS  Z14, Z13, Z1
-	VBROADCASTSS (DI)(DX*1), Z14
+	VBROADCASTSS (AX)(CX*1), Z14
 	VFMADD231PS  Z14, Z12, Z2
 	VFMADD231PS  Z14, Z13, Z3
-	VBROADCASTSS (DI)(DX*2), Z14
+	VBROADCASTSS (AX)(CX*2), Z14
 	VFMADD231PS  Z14, Z12, Z4
 	VFMADD231PS  Z14, Z13, Z5
-	VBROADCASTSS (R8), Z14
+	VBROADCASTSS (DX), Z14
 	VFMADD231PS  Z14, Z12, Z6
 	VFMADD231PS  Z14, Z13, Z7
-	VBROADCASTSS (R8)(DX*1), Z14
+	VBROADCASTSS (DX)(CX*1), Z14
 	VFMADD231PS  Z14, Z12, Z8
 	VFMADD231PS  Z14, Z13, Z9
-	VBROADCASTSS (R8)(DX*2), Z14
+	VBROADCASTSS (DX)(CX*2), Z14
 	VFMADD231PS  Z14, Z12, Z10
 	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPS.Z    (BX), K1, Z12
+	VMOVUPS.Z    64(BX), K2, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (DX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (DX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (DX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R9), K1, Z12
-	VBROADCASTSS (DI), Z13
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPS.Z    (BX), K1, Z12
+	VBROADCASTSS (AX), Z13
 	VFMADD231PS  Z13, Z12, Z0
-	VBROADCASTSS (DI)(DX*1), Z13
+	VBROADCASTSS (AX)(CX*1), Z13
 	VFMADD231PS  Z13, Z12, Z2
-	VBROADCASTSS (DI)(DX*2), Z13
+	VBROADCASTSS (AX)(CX*2), Z13
 	VFMADD231PS  Z13, Z12, Z4
-	VBROADCASTSS (R8), Z13
+	VBROADCASTSS (DX), Z13
 	VFMADD231PS  Z13, Z12, Z6
-	VBROADCASTSS (R8)(DX*1), Z13
+	VBROADCASTSS (DX)(CX*1), Z13
 	VFMADD231PS  Z13, Z12, Z8
-	VBROADCASTSS (R8)(DX*2), Z13
+	VBROADCASTSS (DX)(CX*2), Z13
 	VFMADD231PS  Z13, Z12, Z10
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2693,101 +14400,986 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile7x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns6x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R10), K1, Z14
-	VMOVUPS.Z    64(R10), K2, Z15
-	VBROADCASTSS (DI), Z16
+wholeTurn:
+	VMOVUPS          (CX), Z12
+	VMOVUPS          64(CX), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z12
+	VMOVUPS          64(CX)(BX*1), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z12
+	VMOVUPS          64(CX)(BX*2), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z12
+	VMOVUPS          64(CX)(DI*1), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z12
+	VMOVUPS          64(CX), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z12
+	VMOVUPS.Z        64(CX), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z12
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z12
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z12
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z12
+	VMOVUPS.Z        64(CX), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 4(AX), Z13, Z3
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 8(AX), Z13, Z5
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VFMADD231PS.BCST 12(AX), Z13, Z7
+	VBROADCASTSS     16(AX), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	VFMADD231PS.BCST 20(AX), Z13, Z11
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VBROADCASTSS     16(AX), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VBROADCASTSS     16(AX), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VBROADCASTSS     16(AX), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VBROADCASTSS     16(AX), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(AX), Z12, Z2
+	VFMADD231PS.BCST 8(AX), Z12, Z4
+	VFMADD231PS.BCST 12(AX), Z12, Z6
+	VBROADCASTSS     16(AX), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 20(AX), Z12, Z10
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z11, Z11
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows6x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), CX
+	MOVQ       b+32(FP), R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+	SHRQ       $0x02, R9
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R8), Z12
+	VMOVUPS          64(R8), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (DX), Z13, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX), Z13, Z5
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VFMADD231PS.BCST (SI), Z13, Z7
+	VBROADCASTSS     (DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST (CX), Z12, Z10
+	VFMADD231PS.BCST (CX), Z13, Z11
+	VMOVUPS          128(R8), Z12
+	VMOVUPS          192(R8), Z13
+	VBROADCASTSS     4(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(DX), Z12, Z2
+	VFMADD231PS.BCST 4(DX), Z13, Z3
+	VFMADD231PS.BCST 4(BX), Z12, Z4
+	VFMADD231PS.BCST 4(BX), Z13, Z5
+	VFMADD231PS.BCST 4(SI), Z12, Z6
+	VFMADD231PS.BCST 4(SI), Z13, Z7
+	VBROADCASTSS     4(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 4(CX), Z12, Z10
+	VFMADD231PS.BCST 4(CX), Z13, Z11
+	VMOVUPS          256(R8), Z12
+	VMOVUPS          320(R8), Z13
+	VBROADCASTSS     8(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 8(DX), Z12, Z2
+	VFMADD231PS.BCST 8(DX), Z13, Z3
+	VFMADD231PS.BCST 8(BX), Z12, Z4
+	VFMADD231PS.BCST 8(BX), Z13, Z5
+	VFMADD231PS.BCST 8(SI), Z12, Z6
+	VFMADD231PS.BCST 8(SI), Z13, Z7
+	VBROADCASTSS     8(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 8(CX), Z12, Z10
+	VFMADD231PS.BCST 8(CX), Z13, Z11
+	VMOVUPS          384(R8), Z12
+	VMOVUPS          448(R8), Z13
+	VBROADCASTSS     12(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 12(DX), Z12, Z2
+	VFMADD231PS.BCST 12(DX), Z13, Z3
+	VFMADD231PS.BCST 12(BX), Z12, Z4
+	VFMADD231PS.BCST 12(BX), Z13, Z5
+	VFMADD231PS.BCST 12(SI), Z12, Z6
+	VFMADD231PS.BCST 12(SI), Z13, Z7
+	VBROADCASTSS     12(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 12(CX), Z12, Z10
+	VFMADD231PS.BCST 12(CX), Z13, Z11
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R8), Z12
+	VMOVUPS          64(R8), Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (DX), Z13, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX), Z13, Z5
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VFMADD231PS.BCST (SI), Z13, Z7
+	VBROADCASTSS     (DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST (CX), Z12, Z10
+	VFMADD231PS.BCST (CX), Z13, Z11
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R8), K1, Z12
+	VMOVUPS.Z        64(R8), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (DX), Z13, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX), Z13, Z5
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VFMADD231PS.BCST (SI), Z13, Z7
+	VBROADCASTSS     (DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST (CX), Z12, Z10
+	VFMADD231PS.BCST (CX), Z13, Z11
+	VMOVUPS.Z        128(R8), K1, Z12
+	VMOVUPS.Z        192(R8), K2, Z13
+	VBROADCASTSS     4(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 4(DX), Z12, Z2
+	VFMADD231PS.BCST 4(DX), Z13, Z3
+	VFMADD231PS.BCST 4(BX), Z12, Z4
+	VFMADD231PS.BCST 4(BX), Z13, Z5
+	VFMADD231PS.BCST 4(SI), Z12, Z6
+	VFMADD231PS.BCST 4(SI), Z13, Z7
+	VBROADCASTSS     4(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 4(CX), Z12, Z10
+	VFMADD231PS.BCST 4(CX), Z13, Z11
+	VMOVUPS.Z        256(R8), K1, Z12
+	VMOVUPS.Z        320(R8), K2, Z13
+	VBROADCASTSS     8(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 8(DX), Z12, Z2
+	VFMADD231PS.BCST 8(DX), Z13, Z3
+	VFMADD231PS.BCST 8(BX), Z12, Z4
+	VFMADD231PS.BCST 8(BX), Z13, Z5
+	VFMADD231PS.BCST 8(SI), Z12, Z6
+	VFMADD231PS.BCST 8(SI), Z13, Z7
+	VBROADCASTSS     8(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 8(CX), Z12, Z10
+	VFMADD231PS.BCST 8(CX), Z13, Z11
+	VMOVUPS.Z        384(R8), K1, Z12
+	VMOVUPS.Z        448(R8), K2, Z13
+	VBROADCASTSS     12(AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST 12(DX), Z12, Z2
+	VFMADD231PS.BCST 12(DX), Z13, Z3
+	VFMADD231PS.BCST 12(BX), Z12, Z4
+	VFMADD231PS.BCST 12(BX), Z13, Z5
+	VFMADD231PS.BCST 12(SI), Z12, Z6
+	VFMADD231PS.BCST 12(SI), Z13, Z7
+	VBROADCASTSS     12(DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST 12(CX), Z12, Z10
+	VFMADD231PS.BCST 12(CX), Z13, Z11
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R8), K1, Z12
+	VMOVUPS.Z        64(R8), K2, Z13
+	VBROADCASTSS     (AX), Z14
+	VFMADD231PS      Z14, Z12, Z0
+	VFMADD231PS      Z14, Z13, Z1
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (DX), Z13, Z3
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (BX), Z13, Z5
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VFMADD231PS.BCST (SI), Z13, Z7
+	VBROADCASTSS     (DI), Z14
+	VFMADD231PS      Z14, Z12, Z8
+	VFMADD231PS      Z14, Z13, Z9
+	VFMADD231PS.BCST (CX), Z12, Z10
+	VFMADD231PS.BCST (CX), Z13, Z11
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R8), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VBROADCASTSS     (DI), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST (CX), Z12, Z10
+	VMOVUPS.Z        128(R8), K1, Z12
+	VBROADCASTSS     4(AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 4(DX), Z12, Z2
+	VFMADD231PS.BCST 4(BX), Z12, Z4
+	VFMADD231PS.BCST 4(SI), Z12, Z6
+	VBROADCASTSS     4(DI), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 4(CX), Z12, Z10
+	VMOVUPS.Z        256(R8), K1, Z12
+	VBROADCASTSS     8(AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 8(DX), Z12, Z2
+	VFMADD231PS.BCST 8(BX), Z12, Z4
+	VFMADD231PS.BCST 8(SI), Z12, Z6
+	VBROADCASTSS     8(DI), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 8(CX), Z12, Z10
+	VMOVUPS.Z        384(R8), K1, Z12
+	VBROADCASTSS     12(AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST 12(DX), Z12, Z2
+	VFMADD231PS.BCST 12(BX), Z12, Z4
+	VFMADD231PS.BCST 12(SI), Z12, Z6
+	VBROADCASTSS     12(DI), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST 12(CX), Z12, Z10
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R8), K1, Z12
+	VBROADCASTSS     (AX), Z13
+	VFMADD231PS      Z13, Z12, Z0
+	VFMADD231PS.BCST (DX), Z12, Z2
+	VFMADD231PS.BCST (BX), Z12, Z4
+	VFMADD231PS.BCST (SI), Z12, Z6
+	VBROADCASTSS     (DI), Z13
+	VFMADD231PS      Z13, Z12, Z8
+	VFMADD231PS.BCST (CX), Z12, Z10
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z11, Z11
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile7x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPS      (SI), Z14
+	VMOVUPS      64(SI), Z15
+	VBROADCASTSS (AX), Z16
 	VFMADD231PS  Z16, Z14, Z0
 	VFMADD231PS  Z16, Z15, Z1
-	VBROADCASTSS (DI)(DX*1), Z16
+	VBROADCASTSS (AX)(CX*1), Z16
 	VFMADD231PS  Z16, Z14, Z2
 	VFMADD231PS  Z16, Z15, Z3
-	VBROADCASTSS (DI)(DX*2), Z16
+	VBROADCASTSS (AX)(CX*2), Z16
 	VFMADD231PS  Z16, Z14, Z4
 	VFMADD231PS  Z16, Z15, Z5
-	VBROADCASTSS (R8), Z16
+	VBROADCASTSS (DX), Z16
 	VFMADD231PS  Z16, Z14, Z6
 	VFMADD231PS  Z16, Z15, Z7
-	VBROADCASTSS (R8)(DX*1), Z16
+	VBROADCASTSS (DX)(CX*1), Z16
 	VFMADD231PS  Z16, Z14, Z8
 	VFMADD231PS  Z16, Z15, Z9
-	VBROADCASTSS (R8)(DX*2), Z16
+	VBROADCASTSS (DX)(CX*2), Z16
 	VFMADD231PS  Z16, Z14, Z10
 	VFMADD231PS  Z16, Z15, Z11
-	VBROADCASTSS (R9), Z16
+	VBROADCASTSS (BX), Z16
 	VFMADD231PS  Z16, Z14, Z12
 	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS.Z    (SI), K1, Z14
+	VMOVUPS.Z    64(SI), K2, Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (AX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (AX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (DX), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (DX)(CX*1), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (DX)(CX*2), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (BX), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R10), K1, Z14
-	VBROADCASTSS (DI), Z15
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS.Z    (SI), K1, Z14
+	VBROADCASTSS (AX), Z15
 	VFMADD231PS  Z15, Z14, Z0
-	VBROADCASTSS (DI)(DX*1), Z15
+	VBROADCASTSS (AX)(CX*1), Z15
 	VFMADD231PS  Z15, Z14, Z2
-	VBROADCASTSS (DI)(DX*2), Z15
+	VBROADCASTSS (AX)(CX*2), Z15
 	VFMADD231PS  Z15, Z14, Z4
-	VBROADCASTSS (R8), Z15
+	VBROADCASTSS (DX), Z15
 	VFMADD231PS  Z15, Z14, Z6
-	VBROADCASTSS (R8)(DX*1), Z15
+	VBROADCASTSS (DX)(CX*1), Z15
 	VFMADD231PS  Z15, Z14, Z8
-	VBROADCASTSS (R8)(DX*2), Z15
+	VBROADCASTSS (DX)(CX*2), Z15
 	VFMADD231PS  Z15, Z14, Z10
-	VBROADCASTSS (R9), Z15
+	VBROADCASTSS (BX), Z15
 	VFMADD231PS  Z15, Z14, Z12
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -2857,108 +15449,1082 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile8x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns7x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R10), K1, Z16
-	VMOVUPS.Z    64(R10), K2, Z17
-	VBROADCASTSS (DI), Z18
+wholeTurn:
+	VMOVUPS          (CX), Z14
+	VMOVUPS          64(CX), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z14
+	VMOVUPS          64(CX)(BX*1), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z14
+	VMOVUPS          64(CX)(BX*2), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z14
+	VMOVUPS          64(CX)(DI*1), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z14
+	VMOVUPS          64(CX), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z14
+	VMOVUPS.Z        64(CX), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z14
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z14
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z14
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z14
+	VMOVUPS.Z        64(CX), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 4(AX), Z15, Z3
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 8(AX), Z15, Z5
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VFMADD231PS.BCST 12(AX), Z15, Z7
+	VBROADCASTSS     16(AX), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 20(AX), Z15, Z11
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	VFMADD231PS.BCST 24(AX), Z15, Z13
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VBROADCASTSS     16(AX), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VBROADCASTSS     16(AX), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VBROADCASTSS     16(AX), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VBROADCASTSS     16(AX), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(AX), Z14, Z2
+	VFMADD231PS.BCST 8(AX), Z14, Z4
+	VFMADD231PS.BCST 12(AX), Z14, Z6
+	VBROADCASTSS     16(AX), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 20(AX), Z14, Z10
+	VFMADD231PS.BCST 24(AX), Z14, Z12
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z13, Z13
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows7x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), CX
+	MOVQ       b+32(FP), R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+	SHRQ       $0x02, R10
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R9), Z14
+	VMOVUPS          64(R9), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (DX), Z15, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX), Z15, Z5
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VFMADD231PS.BCST (SI), Z15, Z7
+	VBROADCASTSS     (DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (R8), Z15, Z11
+	VFMADD231PS.BCST (CX), Z14, Z12
+	VFMADD231PS.BCST (CX), Z15, Z13
+	VMOVUPS          128(R9), Z14
+	VMOVUPS          192(R9), Z15
+	VBROADCASTSS     4(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(DX), Z14, Z2
+	VFMADD231PS.BCST 4(DX), Z15, Z3
+	VFMADD231PS.BCST 4(BX), Z14, Z4
+	VFMADD231PS.BCST 4(BX), Z15, Z5
+	VFMADD231PS.BCST 4(SI), Z14, Z6
+	VFMADD231PS.BCST 4(SI), Z15, Z7
+	VBROADCASTSS     4(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 4(R8), Z14, Z10
+	VFMADD231PS.BCST 4(R8), Z15, Z11
+	VFMADD231PS.BCST 4(CX), Z14, Z12
+	VFMADD231PS.BCST 4(CX), Z15, Z13
+	VMOVUPS          256(R9), Z14
+	VMOVUPS          320(R9), Z15
+	VBROADCASTSS     8(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 8(DX), Z14, Z2
+	VFMADD231PS.BCST 8(DX), Z15, Z3
+	VFMADD231PS.BCST 8(BX), Z14, Z4
+	VFMADD231PS.BCST 8(BX), Z15, Z5
+	VFMADD231PS.BCST 8(SI), Z14, Z6
+	VFMADD231PS.BCST 8(SI), Z15, Z7
+	VBROADCASTSS     8(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 8(R8), Z14, Z10
+	VFMADD231PS.BCST 8(R8), Z15, Z11
+	VFMADD231PS.BCST 8(CX), Z14, Z12
+	VFMADD231PS.BCST 8(CX), Z15, Z13
+	VMOVUPS          384(R9), Z14
+	VMOVUPS          448(R9), Z15
+	VBROADCASTSS     12(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 12(DX), Z14, Z2
+	VFMADD231PS.BCST 12(DX), Z15, Z3
+	VFMADD231PS.BCST 12(BX), Z14, Z4
+	VFMADD231PS.BCST 12(BX), Z15, Z5
+	VFMADD231PS.BCST 12(SI), Z14, Z6
+	VFMADD231PS.BCST 12(SI), Z15, Z7
+	VBROADCASTSS     12(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 12(R8), Z14, Z10
+	VFMADD231PS.BCST 12(R8), Z15, Z11
+	VFMADD231PS.BCST 12(CX), Z14, Z12
+	VFMADD231PS.BCST 12(CX), Z15, Z13
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R9), Z14
+	VMOVUPS          64(R9), Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (DX), Z15, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX), Z15, Z5
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VFMADD231PS.BCST (SI), Z15, Z7
+	VBROADCASTSS     (DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (R8), Z15, Z11
+	VFMADD231PS.BCST (CX), Z14, Z12
+	VFMADD231PS.BCST (CX), Z15, Z13
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R9), K1, Z14
+	VMOVUPS.Z        64(R9), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (DX), Z15, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX), Z15, Z5
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VFMADD231PS.BCST (SI), Z15, Z7
+	VBROADCASTSS     (DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (R8), Z15, Z11
+	VFMADD231PS.BCST (CX), Z14, Z12
+	VFMADD231PS.BCST (CX), Z15, Z13
+	VMOVUPS.Z        128(R9), K1, Z14
+	VMOVUPS.Z        192(R9), K2, Z15
+	VBROADCASTSS     4(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 4(DX), Z14, Z2
+	VFMADD231PS.BCST 4(DX), Z15, Z3
+	VFMADD231PS.BCST 4(BX), Z14, Z4
+	VFMADD231PS.BCST 4(BX), Z15, Z5
+	VFMADD231PS.BCST 4(SI), Z14, Z6
+	VFMADD231PS.BCST 4(SI), Z15, Z7
+	VBROADCASTSS     4(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 4(R8), Z14, Z10
+	VFMADD231PS.BCST 4(R8), Z15, Z11
+	VFMADD231PS.BCST 4(CX), Z14, Z12
+	VFMADD231PS.BCST 4(CX), Z15, Z13
+	VMOVUPS.Z        256(R9), K1, Z14
+	VMOVUPS.Z        320(R9), K2, Z15
+	VBROADCASTSS     8(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 8(DX), Z14, Z2
+	VFMADD231PS.BCST 8(DX), Z15, Z3
+	VFMADD231PS.BCST 8(BX), Z14, Z4
+	VFMADD231PS.BCST 8(BX), Z15, Z5
+	VFMADD231PS.BCST 8(SI), Z14, Z6
+	VFMADD231PS.BCST 8(SI), Z15, Z7
+	VBROADCASTSS     8(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 8(R8), Z14, Z10
+	VFMADD231PS.BCST 8(R8), Z15, Z11
+	VFMADD231PS.BCST 8(CX), Z14, Z12
+	VFMADD231PS.BCST 8(CX), Z15, Z13
+	VMOVUPS.Z        384(R9), K1, Z14
+	VMOVUPS.Z        448(R9), K2, Z15
+	VBROADCASTSS     12(AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST 12(DX), Z14, Z2
+	VFMADD231PS.BCST 12(DX), Z15, Z3
+	VFMADD231PS.BCST 12(BX), Z14, Z4
+	VFMADD231PS.BCST 12(BX), Z15, Z5
+	VFMADD231PS.BCST 12(SI), Z14, Z6
+	VFMADD231PS.BCST 12(SI), Z15, Z7
+	VBROADCASTSS     12(DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST 12(R8), Z14, Z10
+	VFMADD231PS.BCST 12(R8), Z15, Z11
+	VFMADD231PS.BCST 12(CX), Z14, Z12
+	VFMADD231PS.BCST 12(CX), Z15, Z13
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R9), K1, Z14
+	VMOVUPS.Z        64(R9), K2, Z15
+	VBROADCASTSS     (AX), Z16
+	VFMADD231PS      Z16, Z14, Z0
+	VFMADD231PS      Z16, Z15, Z1
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (DX), Z15, Z3
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (BX), Z15, Z5
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VFMADD231PS.BCST (SI), Z15, Z7
+	VBROADCASTSS     (DI), Z16
+	VFMADD231PS      Z16, Z14, Z8
+	VFMADD231PS      Z16, Z15, Z9
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (R8), Z15, Z11
+	VFMADD231PS.BCST (CX), Z14, Z12
+	VFMADD231PS.BCST (CX), Z15, Z13
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R9), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VBROADCASTSS     (DI), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (CX), Z14, Z12
+	VMOVUPS.Z        128(R9), K1, Z14
+	VBROADCASTSS     4(AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 4(DX), Z14, Z2
+	VFMADD231PS.BCST 4(BX), Z14, Z4
+	VFMADD231PS.BCST 4(SI), Z14, Z6
+	VBROADCASTSS     4(DI), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 4(R8), Z14, Z10
+	VFMADD231PS.BCST 4(CX), Z14, Z12
+	VMOVUPS.Z        256(R9), K1, Z14
+	VBROADCASTSS     8(AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 8(DX), Z14, Z2
+	VFMADD231PS.BCST 8(BX), Z14, Z4
+	VFMADD231PS.BCST 8(SI), Z14, Z6
+	VBROADCASTSS     8(DI), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 8(R8), Z14, Z10
+	VFMADD231PS.BCST 8(CX), Z14, Z12
+	VMOVUPS.Z        384(R9), K1, Z14
+	VBROADCASTSS     12(AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST 12(DX), Z14, Z2
+	VFMADD231PS.BCST 12(BX), Z14, Z4
+	VFMADD231PS.BCST 12(SI), Z14, Z6
+	VBROADCASTSS     12(DI), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST 12(R8), Z14, Z10
+	VFMADD231PS.BCST 12(CX), Z14, Z12
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R9), K1, Z14
+	VBROADCASTSS     (AX), Z15
+	VFMADD231PS      Z15, Z14, Z0
+	VFMADD231PS.BCST (DX), Z14, Z2
+	VFMADD231PS.BCST (BX), Z14, Z4
+	VFMADD231PS.BCST (SI), Z14, Z6
+	VBROADCASTSS     (DI), Z15
+	VFMADD231PS      Z15, Z14, Z8
+	VFMADD231PS.BCST (R8), Z14, Z10
+	VFMADD231PS.BCST (CX), Z14, Z12
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z13, Z13
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile8x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VBROADCASTSS (AX), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
-	VBROADCASTSS (DI)(DX*1), Z18
+	VBROADCASTSS (AX)(CX*1), Z18
 	VFMADD231PS  Z18, Z16, Z2
 	VFMADD231PS  Z18, Z17, Z3
-	VBROADCASTSS (DI)(DX*2), Z18
+	VBROADCASTSS (AX)(CX*2), Z18
 	VFMADD231PS  Z18, Z16, Z4
 	VFMADD231PS  Z18, Z17, Z5
-	VBROADCASTSS (R8), Z18
+	VBROADCASTSS (DX), Z18
 	VFMADD231PS  Z18, Z16, Z6
 	VFMADD231PS  Z18, Z17, Z7
-	VBROADCASTSS (R8)(DX*1), Z18
+	VBROADCASTSS (DX)(CX*1), Z18
 	VFMADD231PS  Z18, Z16, Z8
 	VFMADD231PS  Z18, Z17, Z9
-	VBROADCASTSS (R8)(DX*2), Z18
+	VBROADCASTSS (DX)(CX*2), Z18
 	VFMADD231PS  Z18, Z16, Z10
 	VFMADD231PS  Z18, Z17, Z11
-	VBROADCASTSS (R9), Z18
+	VBROADCASTSS (BX), Z18
 	VFMADD231PS  Z18, Z16, Z12
 	VFMADD231PS  Z18, Z17, Z13
-	VBROADCASTSS (R9)(DX*1), Z18
+	VBROADCASTSS (BX)(CX*1), Z18
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS.Z    (SI), K1, Z16
+	VMOVUPS.Z    64(SI), K2, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (DX), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (DX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (DX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (BX), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (BX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R10), K1, Z16
-	VBROADCASTSS (DI), Z17
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS.Z    (SI), K1, Z16
+	VBROADCASTSS (AX), Z17
 	VFMADD231PS  Z17, Z16, Z0
-	VBROADCASTSS (DI)(DX*1), Z17
+	VBROADCASTSS (AX)(CX*1), Z17
 	VFMADD231PS  Z17, Z16, Z2
-	VBROADCASTSS (DI)(DX*2), Z17
+	VBROADCASTSS (AX)(CX*2), Z17
 	VFMADD231PS  Z17, Z16, Z4
-	VBROADCASTSS (R8), Z17
+	VBROADCASTSS (DX), Z17
 	VFMADD231PS  Z17, Z16, Z6
-	VBROADCASTSS (R8)(DX*1), Z17
+	VBROADCASTSS (DX)(CX*1), Z17
 	VFMADD231PS  Z17, Z16, Z8
-	VBROADCASTSS (R8)(DX*2), Z17
+	VBROADCASTSS (DX)(CX*2), Z17
 	VFMADD231PS  Z17, Z16, Z10
-	VBROADCASTSS (R9), Z17
+	VBROADCASTSS (BX), Z17
 	VFMADD231PS  Z17, Z16, Z12
-	VBROADCASTSS (R9)(DX*1), Z17
+	VBROADCASTSS (BX)(CX*1), Z17
 	VFMADD231PS  Z17, Z16, Z14
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -3036,115 +16602,1178 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile9x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns8x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R10), K1, Z18
-	VMOVUPS.Z    64(R10), K2, Z19
-	VBROADCASTSS (DI), Z20
+wholeTurn:
+	VMOVUPS          (CX), Z16
+	VMOVUPS          64(CX), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z16
+	VMOVUPS          64(CX)(BX*1), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z16
+	VMOVUPS          64(CX)(BX*2), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z16
+	VMOVUPS          64(CX)(DI*1), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z16
+	VMOVUPS          64(CX), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z16
+	VMOVUPS.Z        64(CX), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z16
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z16
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z16
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z16
+	VMOVUPS.Z        64(CX), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 4(AX), Z17, Z3
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 8(AX), Z17, Z5
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VFMADD231PS.BCST 12(AX), Z17, Z7
+	VBROADCASTSS     16(AX), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 20(AX), Z17, Z11
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 24(AX), Z17, Z13
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	VFMADD231PS.BCST 28(AX), Z17, Z15
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VBROADCASTSS     16(AX), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VBROADCASTSS     16(AX), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VBROADCASTSS     16(AX), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VBROADCASTSS     16(AX), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(AX), Z16, Z2
+	VFMADD231PS.BCST 8(AX), Z16, Z4
+	VFMADD231PS.BCST 12(AX), Z16, Z6
+	VBROADCASTSS     16(AX), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 20(AX), Z16, Z10
+	VFMADD231PS.BCST 24(AX), Z16, Z12
+	VFMADD231PS.BCST 28(AX), Z16, Z14
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z15, Z15
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows8x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), CX
+	MOVQ       b+32(FP), R10
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R11
+	SHRQ       $0x02, R11
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R10), Z16
+	VMOVUPS          64(R10), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (DX), Z17, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX), Z17, Z5
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VFMADD231PS.BCST (SI), Z17, Z7
+	VBROADCASTSS     (DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R8), Z17, Z11
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (R9), Z17, Z13
+	VFMADD231PS.BCST (CX), Z16, Z14
+	VFMADD231PS.BCST (CX), Z17, Z15
+	VMOVUPS          128(R10), Z16
+	VMOVUPS          192(R10), Z17
+	VBROADCASTSS     4(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(DX), Z16, Z2
+	VFMADD231PS.BCST 4(DX), Z17, Z3
+	VFMADD231PS.BCST 4(BX), Z16, Z4
+	VFMADD231PS.BCST 4(BX), Z17, Z5
+	VFMADD231PS.BCST 4(SI), Z16, Z6
+	VFMADD231PS.BCST 4(SI), Z17, Z7
+	VBROADCASTSS     4(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 4(R8), Z16, Z10
+	VFMADD231PS.BCST 4(R8), Z17, Z11
+	VFMADD231PS.BCST 4(R9), Z16, Z12
+	VFMADD231PS.BCST 4(R9), Z17, Z13
+	VFMADD231PS.BCST 4(CX), Z16, Z14
+	VFMADD231PS.BCST 4(CX), Z17, Z15
+	VMOVUPS          256(R10), Z16
+	VMOVUPS          320(R10), Z17
+	VBROADCASTSS     8(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 8(DX), Z16, Z2
+	VFMADD231PS.BCST 8(DX), Z17, Z3
+	VFMADD231PS.BCST 8(BX), Z16, Z4
+	VFMADD231PS.BCST 8(BX), Z17, Z5
+	VFMADD231PS.BCST 8(SI), Z16, Z6
+	VFMADD231PS.BCST 8(SI), Z17, Z7
+	VBROADCASTSS     8(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 8(R8), Z16, Z10
+	VFMADD231PS.BCST 8(R8), Z17, Z11
+	VFMADD231PS.BCST 8(R9), Z16, Z12
+	VFMADD231PS.BCST 8(R9), Z17, Z13
+	VFMADD231PS.BCST 8(CX), Z16, Z14
+	VFMADD231PS.BCST 8(CX), Z17, Z15
+	VMOVUPS          384(R10), Z16
+	VMOVUPS          448(R10), Z17
+	VBROADCASTSS     12(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 12(DX), Z16, Z2
+	VFMADD231PS.BCST 12(DX), Z17, Z3
+	VFMADD231PS.BCST 12(BX), Z16, Z4
+	VFMADD231PS.BCST 12(BX), Z17, Z5
+	VFMADD231PS.BCST 12(SI), Z16, Z6
+	VFMADD231PS.BCST 12(SI), Z17, Z7
+	VBROADCASTSS     12(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 12(R8), Z16, Z10
+	VFMADD231PS.BCST 12(R8), Z17, Z11
+	VFMADD231PS.BCST 12(R9), Z16, Z12
+	VFMADD231PS.BCST 12(R9), Z17, Z13
+	VFMADD231PS.BCST 12(CX), Z16, Z14
+	VFMADD231PS.BCST 12(CX), Z17, Z15
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R10), Z16
+	VMOVUPS          64(R10), Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (DX), Z17, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX), Z17, Z5
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VFMADD231PS.BCST (SI), Z17, Z7
+	VBROADCASTSS     (DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R8), Z17, Z11
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (R9), Z17, Z13
+	VFMADD231PS.BCST (CX), Z16, Z14
+	VFMADD231PS.BCST (CX), Z17, Z15
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R11
+	SHRQ $0x02, R11
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R10), K1, Z16
+	VMOVUPS.Z        64(R10), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (DX), Z17, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX), Z17, Z5
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VFMADD231PS.BCST (SI), Z17, Z7
+	VBROADCASTSS     (DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R8), Z17, Z11
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (R9), Z17, Z13
+	VFMADD231PS.BCST (CX), Z16, Z14
+	VFMADD231PS.BCST (CX), Z17, Z15
+	VMOVUPS.Z        128(R10), K1, Z16
+	VMOVUPS.Z        192(R10), K2, Z17
+	VBROADCASTSS     4(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 4(DX), Z16, Z2
+	VFMADD231PS.BCST 4(DX), Z17, Z3
+	VFMADD231PS.BCST 4(BX), Z16, Z4
+	VFMADD231PS.BCST 4(BX), Z17, Z5
+	VFMADD231PS.BCST 4(SI), Z16, Z6
+	VFMADD231PS.BCST 4(SI), Z17, Z7
+	VBROADCASTSS     4(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 4(R8), Z16, Z10
+	VFMADD231PS.BCST 4(R8), Z17, Z11
+	VFMADD231PS.BCST 4(R9), Z16, Z12
+	VFMADD231PS.BCST 4(R9), Z17, Z13
+	VFMADD231PS.BCST 4(CX), Z16, Z14
+	VFMADD231PS.BCST 4(CX), Z17, Z15
+	VMOVUPS.Z        256(R10), K1, Z16
+	VMOVUPS.Z        320(R10), K2, Z17
+	VBROADCASTSS     8(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 8(DX), Z16, Z2
+	VFMADD231PS.BCST 8(DX), Z17, Z3
+	VFMADD231PS.BCST 8(BX), Z16, Z4
+	VFMADD231PS.BCST 8(BX), Z17, Z5
+	VFMADD231PS.BCST 8(SI), Z16, Z6
+	VFMADD231PS.BCST 8(SI), Z17, Z7
+	VBROADCASTSS     8(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 8(R8), Z16, Z10
+	VFMADD231PS.BCST 8(R8), Z17, Z11
+	VFMADD231PS.BCST 8(R9), Z16, Z12
+	VFMADD231PS.BCST 8(R9), Z17, Z13
+	VFMADD231PS.BCST 8(CX), Z16, Z14
+	VFMADD231PS.BCST 8(CX), Z17, Z15
+	VMOVUPS.Z        384(R10), K1, Z16
+	VMOVUPS.Z        448(R10), K2, Z17
+	VBROADCASTSS     12(AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST 12(DX), Z16, Z2
+	VFMADD231PS.BCST 12(DX), Z17, Z3
+	VFMADD231PS.BCST 12(BX), Z16, Z4
+	VFMADD231PS.BCST 12(BX), Z17, Z5
+	VFMADD231PS.BCST 12(SI), Z16, Z6
+	VFMADD231PS.BCST 12(SI), Z17, Z7
+	VBROADCASTSS     12(DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST 12(R8), Z16, Z10
+	VFMADD231PS.BCST 12(R8), Z17, Z11
+	VFMADD231PS.BCST 12(R9), Z16, Z12
+	VFMADD231PS.BCST 12(R9), Z17, Z13
+	VFMADD231PS.BCST 12(CX), Z16, Z14
+	VFMADD231PS.BCST 12(CX), Z17, Z15
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R10), K1, Z16
+	VMOVUPS.Z        64(R10), K2, Z17
+	VBROADCASTSS     (AX), Z18
+	VFMADD231PS      Z18, Z16, Z0
+	VFMADD231PS      Z18, Z17, Z1
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (DX), Z17, Z3
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (BX), Z17, Z5
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VFMADD231PS.BCST (SI), Z17, Z7
+	VBROADCASTSS     (DI), Z18
+	VFMADD231PS      Z18, Z16, Z8
+	VFMADD231PS      Z18, Z17, Z9
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R8), Z17, Z11
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (R9), Z17, Z13
+	VFMADD231PS.BCST (CX), Z16, Z14
+	VFMADD231PS.BCST (CX), Z17, Z15
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R11
+	SHRQ $0x02, R11
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R10), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VBROADCASTSS     (DI), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (CX), Z16, Z14
+	VMOVUPS.Z        128(R10), K1, Z16
+	VBROADCASTSS     4(AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 4(DX), Z16, Z2
+	VFMADD231PS.BCST 4(BX), Z16, Z4
+	VFMADD231PS.BCST 4(SI), Z16, Z6
+	VBROADCASTSS     4(DI), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 4(R8), Z16, Z10
+	VFMADD231PS.BCST 4(R9), Z16, Z12
+	VFMADD231PS.BCST 4(CX), Z16, Z14
+	VMOVUPS.Z        256(R10), K1, Z16
+	VBROADCASTSS     8(AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 8(DX), Z16, Z2
+	VFMADD231PS.BCST 8(BX), Z16, Z4
+	VFMADD231PS.BCST 8(SI), Z16, Z6
+	VBROADCASTSS     8(DI), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 8(R8), Z16, Z10
+	VFMADD231PS.BCST 8(R9), Z16, Z12
+	VFMADD231PS.BCST 8(CX), Z16, Z14
+	VMOVUPS.Z        384(R10), K1, Z16
+	VBROADCASTSS     12(AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST 12(DX), Z16, Z2
+	VFMADD231PS.BCST 12(BX), Z16, Z4
+	VFMADD231PS.BCST 12(SI), Z16, Z6
+	VBROADCASTSS     12(DI), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST 12(R8), Z16, Z10
+	VFMADD231PS.BCST 12(R9), Z16, Z12
+	VFMADD231PS.BCST 12(CX), Z16, Z14
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R10), K1, Z16
+	VBROADCASTSS     (AX), Z17
+	VFMADD231PS      Z17, Z16, Z0
+	VFMADD231PS.BCST (DX), Z16, Z2
+	VFMADD231PS.BCST (BX), Z16, Z4
+	VFMADD231PS.BCST (SI), Z16, Z6
+	VBROADCASTSS     (DI), Z17
+	VFMADD231PS      Z17, Z16, Z8
+	VFMADD231PS.BCST (R8), Z16, Z10
+	VFMADD231PS.BCST (R9), Z16, Z12
+	VFMADD231PS.BCST (CX), Z16, Z14
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z15, Z15
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile9x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPS      (SI), Z18
+	VMOVUPS      64(SI), Z19
+	VBROADCASTSS (AX), Z20
 	VFMADD231PS  Z20, Z18, Z0
 	VFMADD231PS  Z20, Z19, Z1
-	VBROADCASTSS (DI)(DX*1), Z20
+	VBROADCASTSS (AX)(CX*1), Z20
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (DI)(DX*2), Z20
+	VBROADCASTSS (AX)(CX*2), Z20
 	VFMADD231PS  Z20, Z18, Z4
 	VFMADD231PS  Z20, Z19, Z5
-	VBROADCASTSS (R8), Z20
+	VBROADCASTSS (DX), Z20
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R8)(DX*1), Z20
+	VBROADCASTSS (DX)(CX*1), Z20
 	VFMADD231PS  Z20, Z18, Z8
 	VFMADD231PS  Z20, Z19, Z9
-	VBROADCASTSS (R8)(DX*2), Z20
+	VBROADCASTSS (DX)(CX*2), Z20
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R9), Z20
+	VBROADCASTSS (BX), Z20
 	VFMADD231PS  Z20, Z18, Z12
 	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS (R9)(DX*1), Z20
+	VBROADCASTSS (BX)(CX*1), Z20
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	VBROADCASTSS (R9)(DX*2), Z20
+	VBROADCASTSS (BX)(CX*2), Z20
 	VFMADD231PS  Z20, Z18, Z16
 	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPS.Z    (SI), K1, Z18
+	VMOVUPS.Z    64(SI), K2, Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (AX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (AX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (DX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (DX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (BX), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (BX)(CX*1), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (BX)(CX*2), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R10), K1, Z18
-	VBROADCASTSS (DI), Z19
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPS.Z    (SI), K1, Z18
+	VBROADCASTSS (AX), Z19
 	VFMADD231PS  Z19, Z18, Z0
-	VBROADCASTSS (DI)(DX*1), Z19
+	VBROADCASTSS (AX)(CX*1), Z19
 	VFMADD231PS  Z19, Z18, Z2
-	VBROADCASTSS (DI)(DX*2), Z19
+	VBROADCASTSS (AX)(CX*2), Z19
 	VFMADD231PS  Z19, Z18, Z4
-	VBROADCASTSS (R8), Z19
+	VBROADCASTSS (DX), Z19
 	VFMADD231PS  Z19, Z18, Z6
-	VBROADCASTSS (R8)(DX*1), Z19
+	VBROADCASTSS (DX)(CX*1), Z19
 	VFMADD231PS  Z19, Z18, Z8
-	VBROADCASTSS (R8)(DX*2), Z19
+	VBROADCASTSS (DX)(CX*2), Z19
 	VFMADD231PS  Z19, Z18, Z10
-	VBROADCASTSS (R9), Z19
+	VBROADCASTSS (BX), Z19
 	VFMADD231PS  Z19, Z18, Z12
-	VBROADCASTSS (R9)(DX*1), Z19
+	VBROADCASTSS (BX)(CX*1), Z19
 	VFMADD231PS  Z19, Z18, Z14
-	VBROADCASTSS (R9)(DX*2), Z19
+	VBROADCASTSS (BX)(CX*2), Z19
 	VFMADD231PS  Z19, Z18, Z16
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -3230,126 +17859,1309 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile10x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns9x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R11), K1, Z20
-	VMOVUPS.Z    64(R11), K2, Z21
-	VBROADCASTSS (DI), Z22
+wholeTurn:
+	VMOVUPS          (CX), Z18
+	VMOVUPS          64(CX), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z18
+	VMOVUPS          64(CX)(BX*1), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z18
+	VMOVUPS          64(CX)(BX*2), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z18
+	VMOVUPS          64(CX)(DI*1), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z18
+	VMOVUPS          64(CX), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z18
+	VMOVUPS.Z        64(CX), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z18
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z18
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z18
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z18
+	VMOVUPS.Z        64(CX), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 4(AX), Z19, Z3
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 8(AX), Z19, Z5
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VFMADD231PS.BCST 12(AX), Z19, Z7
+	VBROADCASTSS     16(AX), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 20(AX), Z19, Z11
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 24(AX), Z19, Z13
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VFMADD231PS.BCST 28(AX), Z19, Z15
+	VBROADCASTSS     32(AX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VBROADCASTSS     16(AX), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VBROADCASTSS     32(AX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VBROADCASTSS     16(AX), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VBROADCASTSS     32(AX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VBROADCASTSS     16(AX), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VBROADCASTSS     32(AX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VBROADCASTSS     16(AX), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VBROADCASTSS     32(AX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(AX), Z18, Z2
+	VFMADD231PS.BCST 8(AX), Z18, Z4
+	VFMADD231PS.BCST 12(AX), Z18, Z6
+	VBROADCASTSS     16(AX), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 20(AX), Z18, Z10
+	VFMADD231PS.BCST 24(AX), Z18, Z12
+	VFMADD231PS.BCST 28(AX), Z18, Z14
+	VBROADCASTSS     32(AX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z17, Z17
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows9x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), CX
+	MOVQ       b+32(FP), R11
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R12
+	SHRQ       $0x02, R12
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R11), Z18
+	VMOVUPS          64(R11), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (DX), Z19, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX), Z19, Z5
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VFMADD231PS.BCST (SI), Z19, Z7
+	VBROADCASTSS     (DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R8), Z19, Z11
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R9), Z19, Z13
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VFMADD231PS.BCST (R10), Z19, Z15
+	VBROADCASTSS     (CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS          128(R11), Z18
+	VMOVUPS          192(R11), Z19
+	VBROADCASTSS     4(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(DX), Z18, Z2
+	VFMADD231PS.BCST 4(DX), Z19, Z3
+	VFMADD231PS.BCST 4(BX), Z18, Z4
+	VFMADD231PS.BCST 4(BX), Z19, Z5
+	VFMADD231PS.BCST 4(SI), Z18, Z6
+	VFMADD231PS.BCST 4(SI), Z19, Z7
+	VBROADCASTSS     4(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 4(R8), Z18, Z10
+	VFMADD231PS.BCST 4(R8), Z19, Z11
+	VFMADD231PS.BCST 4(R9), Z18, Z12
+	VFMADD231PS.BCST 4(R9), Z19, Z13
+	VFMADD231PS.BCST 4(R10), Z18, Z14
+	VFMADD231PS.BCST 4(R10), Z19, Z15
+	VBROADCASTSS     4(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS          256(R11), Z18
+	VMOVUPS          320(R11), Z19
+	VBROADCASTSS     8(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 8(DX), Z18, Z2
+	VFMADD231PS.BCST 8(DX), Z19, Z3
+	VFMADD231PS.BCST 8(BX), Z18, Z4
+	VFMADD231PS.BCST 8(BX), Z19, Z5
+	VFMADD231PS.BCST 8(SI), Z18, Z6
+	VFMADD231PS.BCST 8(SI), Z19, Z7
+	VBROADCASTSS     8(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 8(R8), Z18, Z10
+	VFMADD231PS.BCST 8(R8), Z19, Z11
+	VFMADD231PS.BCST 8(R9), Z18, Z12
+	VFMADD231PS.BCST 8(R9), Z19, Z13
+	VFMADD231PS.BCST 8(R10), Z18, Z14
+	VFMADD231PS.BCST 8(R10), Z19, Z15
+	VBROADCASTSS     8(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS          384(R11), Z18
+	VMOVUPS          448(R11), Z19
+	VBROADCASTSS     12(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 12(DX), Z18, Z2
+	VFMADD231PS.BCST 12(DX), Z19, Z3
+	VFMADD231PS.BCST 12(BX), Z18, Z4
+	VFMADD231PS.BCST 12(BX), Z19, Z5
+	VFMADD231PS.BCST 12(SI), Z18, Z6
+	VFMADD231PS.BCST 12(SI), Z19, Z7
+	VBROADCASTSS     12(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 12(R8), Z18, Z10
+	VFMADD231PS.BCST 12(R8), Z19, Z11
+	VFMADD231PS.BCST 12(R9), Z18, Z12
+	VFMADD231PS.BCST 12(R9), Z19, Z13
+	VFMADD231PS.BCST 12(R10), Z18, Z14
+	VFMADD231PS.BCST 12(R10), Z19, Z15
+	VBROADCASTSS     12(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R11), Z18
+	VMOVUPS          64(R11), Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (DX), Z19, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX), Z19, Z5
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VFMADD231PS.BCST (SI), Z19, Z7
+	VBROADCASTSS     (DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R8), Z19, Z11
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R9), Z19, Z13
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VFMADD231PS.BCST (R10), Z19, Z15
+	VBROADCASTSS     (CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R12
+	SHRQ $0x02, R12
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R11), K1, Z18
+	VMOVUPS.Z        64(R11), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (DX), Z19, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX), Z19, Z5
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VFMADD231PS.BCST (SI), Z19, Z7
+	VBROADCASTSS     (DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R8), Z19, Z11
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R9), Z19, Z13
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VFMADD231PS.BCST (R10), Z19, Z15
+	VBROADCASTSS     (CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS.Z        128(R11), K1, Z18
+	VMOVUPS.Z        192(R11), K2, Z19
+	VBROADCASTSS     4(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 4(DX), Z18, Z2
+	VFMADD231PS.BCST 4(DX), Z19, Z3
+	VFMADD231PS.BCST 4(BX), Z18, Z4
+	VFMADD231PS.BCST 4(BX), Z19, Z5
+	VFMADD231PS.BCST 4(SI), Z18, Z6
+	VFMADD231PS.BCST 4(SI), Z19, Z7
+	VBROADCASTSS     4(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 4(R8), Z18, Z10
+	VFMADD231PS.BCST 4(R8), Z19, Z11
+	VFMADD231PS.BCST 4(R9), Z18, Z12
+	VFMADD231PS.BCST 4(R9), Z19, Z13
+	VFMADD231PS.BCST 4(R10), Z18, Z14
+	VFMADD231PS.BCST 4(R10), Z19, Z15
+	VBROADCASTSS     4(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS.Z        256(R11), K1, Z18
+	VMOVUPS.Z        320(R11), K2, Z19
+	VBROADCASTSS     8(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 8(DX), Z18, Z2
+	VFMADD231PS.BCST 8(DX), Z19, Z3
+	VFMADD231PS.BCST 8(BX), Z18, Z4
+	VFMADD231PS.BCST 8(BX), Z19, Z5
+	VFMADD231PS.BCST 8(SI), Z18, Z6
+	VFMADD231PS.BCST 8(SI), Z19, Z7
+	VBROADCASTSS     8(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 8(R8), Z18, Z10
+	VFMADD231PS.BCST 8(R8), Z19, Z11
+	VFMADD231PS.BCST 8(R9), Z18, Z12
+	VFMADD231PS.BCST 8(R9), Z19, Z13
+	VFMADD231PS.BCST 8(R10), Z18, Z14
+	VFMADD231PS.BCST 8(R10), Z19, Z15
+	VBROADCASTSS     8(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	VMOVUPS.Z        384(R11), K1, Z18
+	VMOVUPS.Z        448(R11), K2, Z19
+	VBROADCASTSS     12(AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST 12(DX), Z18, Z2
+	VFMADD231PS.BCST 12(DX), Z19, Z3
+	VFMADD231PS.BCST 12(BX), Z18, Z4
+	VFMADD231PS.BCST 12(BX), Z19, Z5
+	VFMADD231PS.BCST 12(SI), Z18, Z6
+	VFMADD231PS.BCST 12(SI), Z19, Z7
+	VBROADCASTSS     12(DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST 12(R8), Z18, Z10
+	VFMADD231PS.BCST 12(R8), Z19, Z11
+	VFMADD231PS.BCST 12(R9), Z18, Z12
+	VFMADD231PS.BCST 12(R9), Z19, Z13
+	VFMADD231PS.BCST 12(R10), Z18, Z14
+	VFMADD231PS.BCST 12(R10), Z19, Z15
+	VBROADCASTSS     12(CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R11), K1, Z18
+	VMOVUPS.Z        64(R11), K2, Z19
+	VBROADCASTSS     (AX), Z20
+	VFMADD231PS      Z20, Z18, Z0
+	VFMADD231PS      Z20, Z19, Z1
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (DX), Z19, Z3
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (BX), Z19, Z5
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VFMADD231PS.BCST (SI), Z19, Z7
+	VBROADCASTSS     (DI), Z20
+	VFMADD231PS      Z20, Z18, Z8
+	VFMADD231PS      Z20, Z19, Z9
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R8), Z19, Z11
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R9), Z19, Z13
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VFMADD231PS.BCST (R10), Z19, Z15
+	VBROADCASTSS     (CX), Z20
+	VFMADD231PS      Z20, Z18, Z16
+	VFMADD231PS      Z20, Z19, Z17
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R12
+	SHRQ $0x02, R12
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R11), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VBROADCASTSS     (DI), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VBROADCASTSS     (CX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	VMOVUPS.Z        128(R11), K1, Z18
+	VBROADCASTSS     4(AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 4(DX), Z18, Z2
+	VFMADD231PS.BCST 4(BX), Z18, Z4
+	VFMADD231PS.BCST 4(SI), Z18, Z6
+	VBROADCASTSS     4(DI), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 4(R8), Z18, Z10
+	VFMADD231PS.BCST 4(R9), Z18, Z12
+	VFMADD231PS.BCST 4(R10), Z18, Z14
+	VBROADCASTSS     4(CX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	VMOVUPS.Z        256(R11), K1, Z18
+	VBROADCASTSS     8(AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 8(DX), Z18, Z2
+	VFMADD231PS.BCST 8(BX), Z18, Z4
+	VFMADD231PS.BCST 8(SI), Z18, Z6
+	VBROADCASTSS     8(DI), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 8(R8), Z18, Z10
+	VFMADD231PS.BCST 8(R9), Z18, Z12
+	VFMADD231PS.BCST 8(R10), Z18, Z14
+	VBROADCASTSS     8(CX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	VMOVUPS.Z        384(R11), K1, Z18
+	VBROADCASTSS     12(AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST 12(DX), Z18, Z2
+	VFMADD231PS.BCST 12(BX), Z18, Z4
+	VFMADD231PS.BCST 12(SI), Z18, Z6
+	VBROADCASTSS     12(DI), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST 12(R8), Z18, Z10
+	VFMADD231PS.BCST 12(R9), Z18, Z12
+	VFMADD231PS.BCST 12(R10), Z18, Z14
+	VBROADCASTSS     12(CX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R11), K1, Z18
+	VBROADCASTSS     (AX), Z19
+	VFMADD231PS      Z19, Z18, Z0
+	VFMADD231PS.BCST (DX), Z18, Z2
+	VFMADD231PS.BCST (BX), Z18, Z4
+	VFMADD231PS.BCST (SI), Z18, Z6
+	VBROADCASTSS     (DI), Z19
+	VFMADD231PS      Z19, Z18, Z8
+	VFMADD231PS.BCST (R8), Z18, Z10
+	VFMADD231PS.BCST (R9), Z18, Z12
+	VFMADD231PS.BCST (R10), Z18, Z14
+	VBROADCASTSS     (CX), Z19
+	VFMADD231PS      Z19, Z18, Z16
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z17, Z17
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile10x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x02, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPS      (DI), Z20
+	VMOVUPS      64(DI), Z21
+	VBROADCASTSS (AX), Z22
 	VFMADD231PS  Z22, Z20, Z0
 	VFMADD231PS  Z22, Z21, Z1
-	VBROADCASTSS (DI)(DX*1), Z22
+	VBROADCASTSS (AX)(CX*1), Z22
 	VFMADD231PS  Z22, Z20, Z2
 	VFMADD231PS  Z22, Z21, Z3
-	VBROADCASTSS (DI)(DX*2), Z22
+	VBROADCASTSS (AX)(CX*2), Z22
 	VFMADD231PS  Z22, Z20, Z4
 	VFMADD231PS  Z22, Z21, Z5
-	VBROADCASTSS (R8), Z22
+	VBROADCASTSS (DX), Z22
 	VFMADD231PS  Z22, Z20, Z6
 	VFMADD231PS  Z22, Z21, Z7
-	VBROADCASTSS (R8)(DX*1), Z22
+	VBROADCASTSS (DX)(CX*1), Z22
 	VFMADD231PS  Z22, Z20, Z8
 	VFMADD231PS  Z22, Z21, Z9
-	VBROADCASTSS (R8)(DX*2), Z22
+	VBROADCASTSS (DX)(CX*2), Z22
 	VFMADD231PS  Z22, Z20, Z10
 	VFMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS (R9), Z22
+	VBROADCASTSS (BX), Z22
 	VFMADD231PS  Z22, Z20, Z12
 	VFMADD231PS  Z22, Z21, Z13
-	VBROADCASTSS (R9)(DX*1), Z22
+	VBROADCASTSS (BX)(CX*1), Z22
 	VFMADD231PS  Z22, Z20, Z14
 	VFMADD231PS  Z22, Z21, Z15
-	VBROADCASTSS (R9)(DX*2), Z22
+	VBROADCASTSS (BX)(CX*2), Z22
 	VFMADD231PS  Z22, Z20, Z16
 	VFMADD231PS  Z22, Z21, Z17
-	VBROADCASTSS (R10), Z22
+	VBROADCASTSS (SI), Z22
 	VFMADD231PS  Z22, Z20, Z18
 	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPS.Z    (DI), K1, Z20
+	VMOVUPS.Z    64(DI), K2, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (DX), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (DX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (DX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (BX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (BX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R11), K1, Z20
-	VBROADCASTSS (DI), Z21
+	MOVQ k+0(FP), R10
+
+narrowStep:
+	VMOVUPS.Z    (DI), K1, Z20
+	VBROADCASTSS (AX), Z21
 	VFMADD231PS  Z21, Z20, Z0
-	VBROADCASTSS (DI)(DX*1), Z21
+	VBROADCASTSS (AX)(CX*1), Z21
 	VFMADD231PS  Z21, Z20, Z2
-	VBROADCASTSS (DI)(DX*2), Z21
+	VBROADCASTSS (AX)(CX*2), Z21
 	VFMADD231PS  Z21, Z20, Z4
-	VBROADCASTSS (R8), Z21
+	VBROADCASTSS (DX), Z21
 	VFMADD231PS  Z21, Z20, Z6
-	VBROADCASTSS (R8)(DX*1), Z21
+	VBROADCASTSS (DX)(CX*1), Z21
 	VFMADD231PS  Z21, Z20, Z8
-	VBROADCASTSS (R8)(DX*2), Z21
+	VBROADCASTSS (DX)(CX*2), Z21
 	VFMADD231PS  Z21, Z20, Z10
-	VBROADCASTSS (R9), Z21
+	VBROADCASTSS (BX), Z21
 	VFMADD231PS  Z21, Z20, Z12
-	VBROADCASTSS (R9)(DX*1), Z21
+	VBROADCASTSS (BX)(CX*1), Z21
 	VFMADD231PS  Z21, Z20, Z14
-	VBROADCASTSS (R9)(DX*2), Z21
+	VBROADCASTSS (BX)(CX*2), Z21
 	VFMADD231PS  Z21, Z20, Z16
-	VBROADCASTSS (R10), Z21
+	VBROADCASTSS (SI), Z21
 	VFMADD231PS  Z21, Z20, Z18
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -3443,133 +19255,1405 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile11x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns10x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R11), K1, Z22
-	VMOVUPS.Z    64(R11), K2, Z23
-	VBROADCASTSS (DI), Z24
+wholeTurn:
+	VMOVUPS          (CX), Z20
+	VMOVUPS          64(CX), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z20
+	VMOVUPS          64(CX)(BX*1), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z20
+	VMOVUPS          64(CX)(BX*2), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z20
+	VMOVUPS          64(CX)(DI*1), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z20
+	VMOVUPS          64(CX), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z20
+	VMOVUPS.Z        64(CX), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z20
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z20
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z20
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z20
+	VMOVUPS.Z        64(CX), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 4(AX), Z21, Z3
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 8(AX), Z21, Z5
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VFMADD231PS.BCST 12(AX), Z21, Z7
+	VBROADCASTSS     16(AX), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 20(AX), Z21, Z11
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 24(AX), Z21, Z13
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VFMADD231PS.BCST 28(AX), Z21, Z15
+	VBROADCASTSS     32(AX), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	VFMADD231PS.BCST 36(AX), Z21, Z19
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VBROADCASTSS     16(AX), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VBROADCASTSS     32(AX), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VBROADCASTSS     16(AX), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VBROADCASTSS     32(AX), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VBROADCASTSS     16(AX), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VBROADCASTSS     32(AX), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VBROADCASTSS     16(AX), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VBROADCASTSS     32(AX), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(AX), Z20, Z2
+	VFMADD231PS.BCST 8(AX), Z20, Z4
+	VFMADD231PS.BCST 12(AX), Z20, Z6
+	VBROADCASTSS     16(AX), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 20(AX), Z20, Z10
+	VFMADD231PS.BCST 24(AX), Z20, Z12
+	VFMADD231PS.BCST 28(AX), Z20, Z14
+	VBROADCASTSS     32(AX), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 36(AX), Z20, Z18
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z19, Z19
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows10x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), CX
+	MOVQ       b+32(FP), R12
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R13
+	SHRQ       $0x02, R13
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R12), Z20
+	VMOVUPS          64(R12), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (DX), Z21, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX), Z21, Z5
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VFMADD231PS.BCST (SI), Z21, Z7
+	VBROADCASTSS     (DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R8), Z21, Z11
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R9), Z21, Z13
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VFMADD231PS.BCST (R10), Z21, Z15
+	VBROADCASTSS     (R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST (CX), Z20, Z18
+	VFMADD231PS.BCST (CX), Z21, Z19
+	VMOVUPS          128(R12), Z20
+	VMOVUPS          192(R12), Z21
+	VBROADCASTSS     4(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(DX), Z20, Z2
+	VFMADD231PS.BCST 4(DX), Z21, Z3
+	VFMADD231PS.BCST 4(BX), Z20, Z4
+	VFMADD231PS.BCST 4(BX), Z21, Z5
+	VFMADD231PS.BCST 4(SI), Z20, Z6
+	VFMADD231PS.BCST 4(SI), Z21, Z7
+	VBROADCASTSS     4(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 4(R8), Z20, Z10
+	VFMADD231PS.BCST 4(R8), Z21, Z11
+	VFMADD231PS.BCST 4(R9), Z20, Z12
+	VFMADD231PS.BCST 4(R9), Z21, Z13
+	VFMADD231PS.BCST 4(R10), Z20, Z14
+	VFMADD231PS.BCST 4(R10), Z21, Z15
+	VBROADCASTSS     4(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 4(CX), Z20, Z18
+	VFMADD231PS.BCST 4(CX), Z21, Z19
+	VMOVUPS          256(R12), Z20
+	VMOVUPS          320(R12), Z21
+	VBROADCASTSS     8(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 8(DX), Z20, Z2
+	VFMADD231PS.BCST 8(DX), Z21, Z3
+	VFMADD231PS.BCST 8(BX), Z20, Z4
+	VFMADD231PS.BCST 8(BX), Z21, Z5
+	VFMADD231PS.BCST 8(SI), Z20, Z6
+	VFMADD231PS.BCST 8(SI), Z21, Z7
+	VBROADCASTSS     8(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 8(R8), Z20, Z10
+	VFMADD231PS.BCST 8(R8), Z21, Z11
+	VFMADD231PS.BCST 8(R9), Z20, Z12
+	VFMADD231PS.BCST 8(R9), Z21, Z13
+	VFMADD231PS.BCST 8(R10), Z20, Z14
+	VFMADD231PS.BCST 8(R10), Z21, Z15
+	VBROADCASTSS     8(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 8(CX), Z20, Z18
+	VFMADD231PS.BCST 8(CX), Z21, Z19
+	VMOVUPS          384(R12), Z20
+	VMOVUPS          448(R12), Z21
+	VBROADCASTSS     12(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 12(DX), Z20, Z2
+	VFMADD231PS.BCST 12(DX), Z21, Z3
+	VFMADD231PS.BCST 12(BX), Z20, Z4
+	VFMADD231PS.BCST 12(BX), Z21, Z5
+	VFMADD231PS.BCST 12(SI), Z20, Z6
+	VFMADD231PS.BCST 12(SI), Z21, Z7
+	VBROADCASTSS     12(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 12(R8), Z20, Z10
+	VFMADD231PS.BCST 12(R8), Z21, Z11
+	VFMADD231PS.BCST 12(R9), Z20, Z12
+	VFMADD231PS.BCST 12(R9), Z21, Z13
+	VFMADD231PS.BCST 12(R10), Z20, Z14
+	VFMADD231PS.BCST 12(R10), Z21, Z15
+	VBROADCASTSS     12(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 12(CX), Z20, Z18
+	VFMADD231PS.BCST 12(CX), Z21, Z19
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R12), Z20
+	VMOVUPS          64(R12), Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (DX), Z21, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX), Z21, Z5
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VFMADD231PS.BCST (SI), Z21, Z7
+	VBROADCASTSS     (DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R8), Z21, Z11
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R9), Z21, Z13
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VFMADD231PS.BCST (R10), Z21, Z15
+	VBROADCASTSS     (R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST (CX), Z20, Z18
+	VFMADD231PS.BCST (CX), Z21, Z19
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R13
+	SHRQ $0x02, R13
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R12), K1, Z20
+	VMOVUPS.Z        64(R12), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (DX), Z21, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX), Z21, Z5
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VFMADD231PS.BCST (SI), Z21, Z7
+	VBROADCASTSS     (DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R8), Z21, Z11
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R9), Z21, Z13
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VFMADD231PS.BCST (R10), Z21, Z15
+	VBROADCASTSS     (R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST (CX), Z20, Z18
+	VFMADD231PS.BCST (CX), Z21, Z19
+	VMOVUPS.Z        128(R12), K1, Z20
+	VMOVUPS.Z        192(R12), K2, Z21
+	VBROADCASTSS     4(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 4(DX), Z20, Z2
+	VFMADD231PS.BCST 4(DX), Z21, Z3
+	VFMADD231PS.BCST 4(BX), Z20, Z4
+	VFMADD231PS.BCST 4(BX), Z21, Z5
+	VFMADD231PS.BCST 4(SI), Z20, Z6
+	VFMADD231PS.BCST 4(SI), Z21, Z7
+	VBROADCASTSS     4(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 4(R8), Z20, Z10
+	VFMADD231PS.BCST 4(R8), Z21, Z11
+	VFMADD231PS.BCST 4(R9), Z20, Z12
+	VFMADD231PS.BCST 4(R9), Z21, Z13
+	VFMADD231PS.BCST 4(R10), Z20, Z14
+	VFMADD231PS.BCST 4(R10), Z21, Z15
+	VBROADCASTSS     4(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 4(CX), Z20, Z18
+	VFMADD231PS.BCST 4(CX), Z21, Z19
+	VMOVUPS.Z        256(R12), K1, Z20
+	VMOVUPS.Z        320(R12), K2, Z21
+	VBROADCASTSS     8(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 8(DX), Z20, Z2
+	VFMADD231PS.BCST 8(DX), Z21, Z3
+	VFMADD231PS.BCST 8(BX), Z20, Z4
+	VFMADD231PS.BCST 8(BX), Z21, Z5
+	VFMADD231PS.BCST 8(SI), Z20, Z6
+	VFMADD231PS.BCST 8(SI), Z21, Z7
+	VBROADCASTSS     8(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 8(R8), Z20, Z10
+	VFMADD231PS.BCST 8(R8), Z21, Z11
+	VFMADD231PS.BCST 8(R9), Z20, Z12
+	VFMADD231PS.BCST 8(R9), Z21, Z13
+	VFMADD231PS.BCST 8(R10), Z20, Z14
+	VFMADD231PS.BCST 8(R10), Z21, Z15
+	VBROADCASTSS     8(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 8(CX), Z20, Z18
+	VFMADD231PS.BCST 8(CX), Z21, Z19
+	VMOVUPS.Z        384(R12), K1, Z20
+	VMOVUPS.Z        448(R12), K2, Z21
+	VBROADCASTSS     12(AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST 12(DX), Z20, Z2
+	VFMADD231PS.BCST 12(DX), Z21, Z3
+	VFMADD231PS.BCST 12(BX), Z20, Z4
+	VFMADD231PS.BCST 12(BX), Z21, Z5
+	VFMADD231PS.BCST 12(SI), Z20, Z6
+	VFMADD231PS.BCST 12(SI), Z21, Z7
+	VBROADCASTSS     12(DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST 12(R8), Z20, Z10
+	VFMADD231PS.BCST 12(R8), Z21, Z11
+	VFMADD231PS.BCST 12(R9), Z20, Z12
+	VFMADD231PS.BCST 12(R9), Z21, Z13
+	VFMADD231PS.BCST 12(R10), Z20, Z14
+	VFMADD231PS.BCST 12(R10), Z21, Z15
+	VBROADCASTSS     12(R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST 12(CX), Z20, Z18
+	VFMADD231PS.BCST 12(CX), Z21, Z19
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R12), K1, Z20
+	VMOVUPS.Z        64(R12), K2, Z21
+	VBROADCASTSS     (AX), Z22
+	VFMADD231PS      Z22, Z20, Z0
+	VFMADD231PS      Z22, Z21, Z1
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (DX), Z21, Z3
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (BX), Z21, Z5
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VFMADD231PS.BCST (SI), Z21, Z7
+	VBROADCASTSS     (DI), Z22
+	VFMADD231PS      Z22, Z20, Z8
+	VFMADD231PS      Z22, Z21, Z9
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R8), Z21, Z11
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R9), Z21, Z13
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VFMADD231PS.BCST (R10), Z21, Z15
+	VBROADCASTSS     (R11), Z22
+	VFMADD231PS      Z22, Z20, Z16
+	VFMADD231PS      Z22, Z21, Z17
+	VFMADD231PS.BCST (CX), Z20, Z18
+	VFMADD231PS.BCST (CX), Z21, Z19
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R13
+	SHRQ $0x02, R13
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R12), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VBROADCASTSS     (DI), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VBROADCASTSS     (R11), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST (CX), Z20, Z18
+	VMOVUPS.Z        128(R12), K1, Z20
+	VBROADCASTSS     4(AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 4(DX), Z20, Z2
+	VFMADD231PS.BCST 4(BX), Z20, Z4
+	VFMADD231PS.BCST 4(SI), Z20, Z6
+	VBROADCASTSS     4(DI), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 4(R8), Z20, Z10
+	VFMADD231PS.BCST 4(R9), Z20, Z12
+	VFMADD231PS.BCST 4(R10), Z20, Z14
+	VBROADCASTSS     4(R11), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 4(CX), Z20, Z18
+	VMOVUPS.Z        256(R12), K1, Z20
+	VBROADCASTSS     8(AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 8(DX), Z20, Z2
+	VFMADD231PS.BCST 8(BX), Z20, Z4
+	VFMADD231PS.BCST 8(SI), Z20, Z6
+	VBROADCASTSS     8(DI), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 8(R8), Z20, Z10
+	VFMADD231PS.BCST 8(R9), Z20, Z12
+	VFMADD231PS.BCST 8(R10), Z20, Z14
+	VBROADCASTSS     8(R11), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 8(CX), Z20, Z18
+	VMOVUPS.Z        384(R12), K1, Z20
+	VBROADCASTSS     12(AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST 12(DX), Z20, Z2
+	VFMADD231PS.BCST 12(BX), Z20, Z4
+	VFMADD231PS.BCST 12(SI), Z20, Z6
+	VBROADCASTSS     12(DI), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST 12(R8), Z20, Z10
+	VFMADD231PS.BCST 12(R9), Z20, Z12
+	VFMADD231PS.BCST 12(R10), Z20, Z14
+	VBROADCASTSS     12(R11), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST 12(CX), Z20, Z18
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R12), K1, Z20
+	VBROADCASTSS     (AX), Z21
+	VFMADD231PS      Z21, Z20, Z0
+	VFMADD231PS.BCST (DX), Z20, Z2
+	VFMADD231PS.BCST (BX), Z20, Z4
+	VFMADD231PS.BCST (SI), Z20, Z6
+	VBROADCASTSS     (DI), Z21
+	VFMADD231PS      Z21, Z20, Z8
+	VFMADD231PS.BCST (R8), Z20, Z10
+	VFMADD231PS.BCST (R9), Z20, Z12
+	VFMADD231PS.BCST (R10), Z20, Z14
+	VBROADCASTSS     (R11), Z21
+	VFMADD231PS      Z21, Z20, Z16
+	VFMADD231PS.BCST (CX), Z20, Z18
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z19, Z19
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile11x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x02, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPS      (DI), Z22
+	VMOVUPS      64(DI), Z23
+	VBROADCASTSS (AX), Z24
 	VFMADD231PS  Z24, Z22, Z0
 	VFMADD231PS  Z24, Z23, Z1
-	VBROADCASTSS (DI)(DX*1), Z24
+	VBROADCASTSS (AX)(CX*1), Z24
 	VFMADD231PS  Z24, Z22, Z2
 	VFMADD231PS  Z24, Z23, Z3
-	VBROADCASTSS (DI)(DX*2), Z24
+	VBROADCASTSS (AX)(CX*2), Z24
 	VFMADD231PS  Z24, Z22, Z4
 	VFMADD231PS  Z24, Z23, Z5
-	VBROADCASTSS (R8), Z24
+	VBROADCASTSS (DX), Z24
 	VFMADD231PS  Z24, Z22, Z6
 	VFMADD231PS  Z24, Z23, Z7
-	VBROADCASTSS (R8)(DX*1), Z24
+	VBROADCASTSS (DX)(CX*1), Z24
 	VFMADD231PS  Z24, Z22, Z8
 	VFMADD231PS  Z24, Z23, Z9
-	VBROADCASTSS (R8)(DX*2), Z24
+	VBROADCASTSS (DX)(CX*2), Z24
 	VFMADD231PS  Z24, Z22, Z10
 	VFMADD231PS  Z24, Z23, Z11
-	VBROADCASTSS (R9), Z24
+	VBROADCASTSS (BX), Z24
 	VFMADD231PS  Z24, Z22, Z12
 	VFMADD231PS  Z24, Z23, Z13
-	VBROADCASTSS (R9)(DX*1), Z24
+	VBROADCASTSS (BX)(CX*1), Z24
 	VFMADD231PS  Z24, Z22, Z14
 	VFMADD231PS  Z24, Z23, Z15
-	VBROADCASTSS (R9)(DX*2), Z24
+	VBROADCASTSS (BX)(CX*2), Z24
 	VFMADD231PS  Z24, Z22, Z16
 	VFMADD231PS  Z24, Z23, Z17
-	VBROADCASTSS (R10), Z24
+	VBROADCASTSS (SI), Z24
 	VFMADD231PS  Z24, Z22, Z18
 	VFMADD231PS  Z24, Z23, Z19
-	VBROADCASTSS (R10)(DX*1), Z24
+	VBROADCASTSS (SI)(CX*1), Z24
 	VFMADD231PS  Z24, Z22, Z20
 	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPS.Z    (DI), K1, Z22
+	VMOVUPS.Z    64(DI), K2, Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (AX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (AX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (DX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (DX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (BX), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (BX)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (BX)(CX*2), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (SI)(CX*1), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R11), K1, Z22
-	VBROADCASTSS (DI), Z23
+	MOVQ k+0(FP), R10
+
+narrowStep:
+	VMOVUPS.Z    (DI), K1, Z22
+	VBROADCASTSS (AX), Z23
 	VFMADD231PS  Z23, Z22, Z0
-	VBROADCASTSS (DI)(DX*1), Z23
+	VBROADCASTSS (AX)(CX*1), Z23
 	VFMADD231PS  Z23, Z22, Z2
-	VBROADCASTSS (DI)(DX*2), Z23
+	VBROADCASTSS (AX)(CX*2), Z23
 	VFMADD231PS  Z23, Z22, Z4
-	VBROADCASTSS (R8), Z23
+	VBROADCASTSS (DX), Z23
 	VFMADD231PS  Z23, Z22, Z6
-	VBROADCASTSS (R8)(DX*1), Z23
+	VBROADCASTSS (DX)(CX*1), Z23
 	VFMADD231PS  Z23, Z22, Z8
-	VBROADCASTSS (R8)(DX*2), Z23
+	VBROADCASTSS (DX)(CX*2), Z23
 	VFMADD231PS  Z23, Z22, Z10
-	VBROADCASTSS (R9), Z23
+	VBROADCASTSS (BX), Z23
 	VFMADD231PS  Z23, Z22, Z12
-	VBROADCASTSS (R9)(DX*1), Z23
+	VBROADCASTSS (BX)(CX*1), Z23
 	VFMADD231PS  Z23, Z22, Z14
-	VBROADCASTSS (R9)(DX*2), Z23
+	VBROADCASTSS (BX)(CX*2), Z23
 	VFMADD231PS  Z23, Z22, Z16
-	VBROADCASTSS (R10), Z23
+	VBROADCASTSS (SI), Z23
 	VFMADD231PS  Z23, Z22, Z18
-	VBROADCASTSS (R10)(DX*1), Z23
+	VBROADCASTSS (SI)(CX*1), Z23
 	VFMADD231PS  Z23, Z22, Z20
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -3671,141 +20755,2853 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile12x32AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x10
-	JLE    narrow
+// func columns11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns11x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPS.Z    (R11), K1, Z24
-	VMOVUPS.Z    64(R11), K2, Z25
-	VBROADCASTSS (DI), Z26
+wholeTurn:
+	VMOVUPS          (CX), Z22
+	VMOVUPS          64(CX), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z22
+	VMOVUPS          64(CX)(BX*1), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z22
+	VMOVUPS          64(CX)(BX*2), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z22
+	VMOVUPS          64(CX)(DI*1), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z22
+	VMOVUPS          64(CX), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z22
+	VMOVUPS.Z        64(CX), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z22
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z22
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z22
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z22
+	VMOVUPS.Z        64(CX), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 4(AX), Z23, Z3
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 8(AX), Z23, Z5
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VFMADD231PS.BCST 12(AX), Z23, Z7
+	VBROADCASTSS     16(AX), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 20(AX), Z23, Z11
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 24(AX), Z23, Z13
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VFMADD231PS.BCST 28(AX), Z23, Z15
+	VBROADCASTSS     32(AX), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 36(AX), Z23, Z19
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	VFMADD231PS.BCST 40(AX), Z23, Z21
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VBROADCASTSS     16(AX), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VBROADCASTSS     32(AX), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VBROADCASTSS     16(AX), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VBROADCASTSS     32(AX), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VBROADCASTSS     16(AX), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VBROADCASTSS     32(AX), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VBROADCASTSS     16(AX), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VBROADCASTSS     32(AX), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(AX), Z22, Z2
+	VFMADD231PS.BCST 8(AX), Z22, Z4
+	VFMADD231PS.BCST 12(AX), Z22, Z6
+	VBROADCASTSS     16(AX), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 20(AX), Z22, Z10
+	VFMADD231PS.BCST 24(AX), Z22, Z12
+	VFMADD231PS.BCST 28(AX), Z22, Z14
+	VBROADCASTSS     32(AX), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 36(AX), Z22, Z18
+	VFMADD231PS.BCST 40(AX), Z22, Z20
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z21, Z21
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows11x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), R12
+	LEAQ       (R12)(CX*1), CX
+	MOVQ       b+32(FP), R13
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R14
+	SHRQ       $0x02, R14
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R13), Z22
+	VMOVUPS          64(R13), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (DX), Z23, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX), Z23, Z5
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VFMADD231PS.BCST (SI), Z23, Z7
+	VBROADCASTSS     (DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R8), Z23, Z11
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R9), Z23, Z13
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VFMADD231PS.BCST (R10), Z23, Z15
+	VBROADCASTSS     (R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (R12), Z23, Z19
+	VFMADD231PS.BCST (CX), Z22, Z20
+	VFMADD231PS.BCST (CX), Z23, Z21
+	VMOVUPS          128(R13), Z22
+	VMOVUPS          192(R13), Z23
+	VBROADCASTSS     4(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(DX), Z22, Z2
+	VFMADD231PS.BCST 4(DX), Z23, Z3
+	VFMADD231PS.BCST 4(BX), Z22, Z4
+	VFMADD231PS.BCST 4(BX), Z23, Z5
+	VFMADD231PS.BCST 4(SI), Z22, Z6
+	VFMADD231PS.BCST 4(SI), Z23, Z7
+	VBROADCASTSS     4(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 4(R8), Z22, Z10
+	VFMADD231PS.BCST 4(R8), Z23, Z11
+	VFMADD231PS.BCST 4(R9), Z22, Z12
+	VFMADD231PS.BCST 4(R9), Z23, Z13
+	VFMADD231PS.BCST 4(R10), Z22, Z14
+	VFMADD231PS.BCST 4(R10), Z23, Z15
+	VBROADCASTSS     4(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 4(R12), Z22, Z18
+	VFMADD231PS.BCST 4(R12), Z23, Z19
+	VFMADD231PS.BCST 4(CX), Z22, Z20
+	VFMADD231PS.BCST 4(CX), Z23, Z21
+	VMOVUPS          256(R13), Z22
+	VMOVUPS          320(R13), Z23
+	VBROADCASTSS     8(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 8(DX), Z22, Z2
+	VFMADD231PS.BCST 8(DX), Z23, Z3
+	VFMADD231PS.BCST 8(BX), Z22, Z4
+	VFMADD231PS.BCST 8(BX), Z23, Z5
+	VFMADD231PS.BCST 8(SI), Z22, Z6
+	VFMADD231PS.BCST 8(SI), Z23, Z7
+	VBROADCASTSS     8(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 8(R8), Z22, Z10
+	VFMADD231PS.BCST 8(R8), Z23, Z11
+	VFMADD231PS.BCST 8(R9), Z22, Z12
+	VFMADD231PS.BCST 8(R9), Z23, Z13
+	VFMADD231PS.BCST 8(R10), Z22, Z14
+	VFMADD231PS.BCST 8(R10), Z23, Z15
+	VBROADCASTSS     8(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 8(R12), Z22, Z18
+	VFMADD231PS.BCST 8(R12), Z23, Z19
+	VFMADD231PS.BCST 8(CX), Z22, Z20
+	VFMADD231PS.BCST 8(CX), Z23, Z21
+	VMOVUPS          384(R13), Z22
+	VMOVUPS          448(R13), Z23
+	VBROADCASTSS     12(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 12(DX), Z22, Z2
+	VFMADD231PS.BCST 12(DX), Z23, Z3
+	VFMADD231PS.BCST 12(BX), Z22, Z4
+	VFMADD231PS.BCST 12(BX), Z23, Z5
+	VFMADD231PS.BCST 12(SI), Z22, Z6
+	VFMADD231PS.BCST 12(SI), Z23, Z7
+	VBROADCASTSS     12(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 12(R8), Z22, Z10
+	VFMADD231PS.BCST 12(R8), Z23, Z11
+	VFMADD231PS.BCST 12(R9), Z22, Z12
+	VFMADD231PS.BCST 12(R9), Z23, Z13
+	VFMADD231PS.BCST 12(R10), Z22, Z14
+	VFMADD231PS.BCST 12(R10), Z23, Z15
+	VBROADCASTSS     12(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 12(R12), Z22, Z18
+	VFMADD231PS.BCST 12(R12), Z23, Z19
+	VFMADD231PS.BCST 12(CX), Z22, Z20
+	VFMADD231PS.BCST 12(CX), Z23, Z21
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R13), Z22
+	VMOVUPS          64(R13), Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (DX), Z23, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX), Z23, Z5
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VFMADD231PS.BCST (SI), Z23, Z7
+	VBROADCASTSS     (DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R8), Z23, Z11
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R9), Z23, Z13
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VFMADD231PS.BCST (R10), Z23, Z15
+	VBROADCASTSS     (R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (R12), Z23, Z19
+	VFMADD231PS.BCST (CX), Z22, Z20
+	VFMADD231PS.BCST (CX), Z23, Z21
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R14
+	SHRQ $0x02, R14
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R13), K1, Z22
+	VMOVUPS.Z        64(R13), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (DX), Z23, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX), Z23, Z5
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VFMADD231PS.BCST (SI), Z23, Z7
+	VBROADCASTSS     (DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R8), Z23, Z11
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R9), Z23, Z13
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VFMADD231PS.BCST (R10), Z23, Z15
+	VBROADCASTSS     (R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (R12), Z23, Z19
+	VFMADD231PS.BCST (CX), Z22, Z20
+	VFMADD231PS.BCST (CX), Z23, Z21
+	VMOVUPS.Z        128(R13), K1, Z22
+	VMOVUPS.Z        192(R13), K2, Z23
+	VBROADCASTSS     4(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 4(DX), Z22, Z2
+	VFMADD231PS.BCST 4(DX), Z23, Z3
+	VFMADD231PS.BCST 4(BX), Z22, Z4
+	VFMADD231PS.BCST 4(BX), Z23, Z5
+	VFMADD231PS.BCST 4(SI), Z22, Z6
+	VFMADD231PS.BCST 4(SI), Z23, Z7
+	VBROADCASTSS     4(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 4(R8), Z22, Z10
+	VFMADD231PS.BCST 4(R8), Z23, Z11
+	VFMADD231PS.BCST 4(R9), Z22, Z12
+	VFMADD231PS.BCST 4(R9), Z23, Z13
+	VFMADD231PS.BCST 4(R10), Z22, Z14
+	VFMADD231PS.BCST 4(R10), Z23, Z15
+	VBROADCASTSS     4(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 4(R12), Z22, Z18
+	VFMADD231PS.BCST 4(R12), Z23, Z19
+	VFMADD231PS.BCST 4(CX), Z22, Z20
+	VFMADD231PS.BCST 4(CX), Z23, Z21
+	VMOVUPS.Z        256(R13), K1, Z22
+	VMOVUPS.Z        320(R13), K2, Z23
+	VBROADCASTSS     8(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 8(DX), Z22, Z2
+	VFMADD231PS.BCST 8(DX), Z23, Z3
+	VFMADD231PS.BCST 8(BX), Z22, Z4
+	VFMADD231PS.BCST 8(BX), Z23, Z5
+	VFMADD231PS.BCST 8(SI), Z22, Z6
+	VFMADD231PS.BCST 8(SI), Z23, Z7
+	VBROADCASTSS     8(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 8(R8), Z22, Z10
+	VFMADD231PS.BCST 8(R8), Z23, Z11
+	VFMADD231PS.BCST 8(R9), Z22, Z12
+	VFMADD231PS.BCST 8(R9), Z23, Z13
+	VFMADD231PS.BCST 8(R10), Z22, Z14
+	VFMADD231PS.BCST 8(R10), Z23, Z15
+	VBROADCASTSS     8(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 8(R12), Z22, Z18
+	VFMADD231PS.BCST 8(R12), Z23, Z19
+	VFMADD231PS.BCST 8(CX), Z22, Z20
+	VFMADD231PS.BCST 8(CX), Z23, Z21
+	VMOVUPS.Z        384(R13), K1, Z22
+	VMOVUPS.Z        448(R13), K2, Z23
+	VBROADCASTSS     12(AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST 12(DX), Z22, Z2
+	VFMADD231PS.BCST 12(DX), Z23, Z3
+	VFMADD231PS.BCST 12(BX), Z22, Z4
+	VFMADD231PS.BCST 12(BX), Z23, Z5
+	VFMADD231PS.BCST 12(SI), Z22, Z6
+	VFMADD231PS.BCST 12(SI), Z23, Z7
+	VBROADCASTSS     12(DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST 12(R8), Z22, Z10
+	VFMADD231PS.BCST 12(R8), Z23, Z11
+	VFMADD231PS.BCST 12(R9), Z22, Z12
+	VFMADD231PS.BCST 12(R9), Z23, Z13
+	VFMADD231PS.BCST 12(R10), Z22, Z14
+	VFMADD231PS.BCST 12(R10), Z23, Z15
+	VBROADCASTSS     12(R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST 12(R12), Z22, Z18
+	VFMADD231PS.BCST 12(R12), Z23, Z19
+	VFMADD231PS.BCST 12(CX), Z22, Z20
+	VFMADD231PS.BCST 12(CX), Z23, Z21
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R13), K1, Z22
+	VMOVUPS.Z        64(R13), K2, Z23
+	VBROADCASTSS     (AX), Z24
+	VFMADD231PS      Z24, Z22, Z0
+	VFMADD231PS      Z24, Z23, Z1
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (DX), Z23, Z3
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (BX), Z23, Z5
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VFMADD231PS.BCST (SI), Z23, Z7
+	VBROADCASTSS     (DI), Z24
+	VFMADD231PS      Z24, Z22, Z8
+	VFMADD231PS      Z24, Z23, Z9
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R8), Z23, Z11
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R9), Z23, Z13
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VFMADD231PS.BCST (R10), Z23, Z15
+	VBROADCASTSS     (R11), Z24
+	VFMADD231PS      Z24, Z22, Z16
+	VFMADD231PS      Z24, Z23, Z17
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (R12), Z23, Z19
+	VFMADD231PS.BCST (CX), Z22, Z20
+	VFMADD231PS.BCST (CX), Z23, Z21
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R14
+	SHRQ $0x02, R14
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R13), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VBROADCASTSS     (DI), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VBROADCASTSS     (R11), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (CX), Z22, Z20
+	VMOVUPS.Z        128(R13), K1, Z22
+	VBROADCASTSS     4(AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 4(DX), Z22, Z2
+	VFMADD231PS.BCST 4(BX), Z22, Z4
+	VFMADD231PS.BCST 4(SI), Z22, Z6
+	VBROADCASTSS     4(DI), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 4(R8), Z22, Z10
+	VFMADD231PS.BCST 4(R9), Z22, Z12
+	VFMADD231PS.BCST 4(R10), Z22, Z14
+	VBROADCASTSS     4(R11), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 4(R12), Z22, Z18
+	VFMADD231PS.BCST 4(CX), Z22, Z20
+	VMOVUPS.Z        256(R13), K1, Z22
+	VBROADCASTSS     8(AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 8(DX), Z22, Z2
+	VFMADD231PS.BCST 8(BX), Z22, Z4
+	VFMADD231PS.BCST 8(SI), Z22, Z6
+	VBROADCASTSS     8(DI), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 8(R8), Z22, Z10
+	VFMADD231PS.BCST 8(R9), Z22, Z12
+	VFMADD231PS.BCST 8(R10), Z22, Z14
+	VBROADCASTSS     8(R11), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 8(R12), Z22, Z18
+	VFMADD231PS.BCST 8(CX), Z22, Z20
+	VMOVUPS.Z        384(R13), K1, Z22
+	VBROADCASTSS     12(AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST 12(DX), Z22, Z2
+	VFMADD231PS.BCST 12(BX), Z22, Z4
+	VFMADD231PS.BCST 12(SI), Z22, Z6
+	VBROADCASTSS     12(DI), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST 12(R8), Z22, Z10
+	VFMADD231PS.BCST 12(R9), Z22, Z12
+	VFMADD231PS.BCST 12(R10), Z22, Z14
+	VBROADCASTSS     12(R11), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST 12(R12), Z22, Z18
+	VFMADD231PS.BCST 12(CX), Z22, Z20
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R13), K1, Z22
+	VBROADCASTSS     (AX), Z23
+	VFMADD231PS      Z23, Z22, Z0
+	VFMADD231PS.BCST (DX), Z22, Z2
+	VFMADD231PS.BCST (BX), Z22, Z4
+	VFMADD231PS.BCST (SI), Z22, Z6
+	VBROADCASTSS     (DI), Z23
+	VFMADD231PS      Z23, Z22, Z8
+	VFMADD231PS.BCST (R8), Z22, Z10
+	VFMADD231PS.BCST (R9), Z22, Z12
+	VFMADD231PS.BCST (R10), Z22, Z14
+	VBROADCASTSS     (R11), Z23
+	VFMADD231PS      Z23, Z22, Z16
+	VFMADD231PS.BCST (R12), Z22, Z18
+	VFMADD231PS.BCST (CX), Z22, Z20
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z21, Z21
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile12x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x02, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPS      (DI), Z24
+	VMOVUPS      64(DI), Z25
+	VBROADCASTSS (AX), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (DI)(DX*1), Z26
+	VBROADCASTSS (AX)(CX*1), Z26
 	VFMADD231PS  Z26, Z24, Z2
 	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (DI)(DX*2), Z26
+	VBROADCASTSS (AX)(CX*2), Z26
 	VFMADD231PS  Z26, Z24, Z4
 	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (R8), Z26
+	VBROADCASTSS (DX), Z26
 	VFMADD231PS  Z26, Z24, Z6
 	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (R8)(DX*1), Z26
+	VBROADCASTSS (DX)(CX*1), Z26
 	VFMADD231PS  Z26, Z24, Z8
 	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (R8)(DX*2), Z26
+	VBROADCASTSS (DX)(CX*2), Z26
 	VFMADD231PS  Z26, Z24, Z10
 	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (R9), Z26
+	VBROADCASTSS (BX), Z26
 	VFMADD231PS  Z26, Z24, Z12
 	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (R9)(DX*1), Z26
+	VBROADCASTSS (BX)(CX*1), Z26
 	VFMADD231PS  Z26, Z24, Z14
 	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (R9)(DX*2), Z26
+	VBROADCASTSS (BX)(CX*2), Z26
 	VFMADD231PS  Z26, Z24, Z16
 	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (R10), Z26
+	VBROADCASTSS (SI), Z26
 	VFMADD231PS  Z26, Z24, Z18
 	VFMADD231PS  Z26, Z25, Z19
-	VBROADCASTSS (R10)(DX*1), Z26
+	VBROADCASTSS (SI)(CX*1), Z26
 	VFMADD231PS  Z26, Z24, Z20
 	VFMADD231PS  Z26, Z25, Z21
-	VBROADCASTSS (R10)(DX*2), Z26
+	VBROADCASTSS (SI)(CX*2), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPS.Z    (DI), K1, Z24
+	VMOVUPS.Z    64(DI), K2, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (DX), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (DX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (DX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (BX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (SI)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (SI)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPS.Z    (R11), K1, Z24
-	VBROADCASTSS (DI), Z25
-	VFMADD231PS  Z25, Z24, Z0
-	VBROADCASTSS (DI)(DX*1), Z25
-	VFMADD231PS  Z25, Z24, Z2
-	VBROADCASTSS (DI)(DX*2), Z25
-	VFMADD231PS  Z25, Z24, Z4
-	VBROADCASTSS (R8), Z25
-	VFMADD231PS  Z25, Z24, Z6
-	VBROADCASTSS (R8)(DX*1), Z25
-	VFMADD231PS  Z25, Z24, Z8
-	VBROADCASTSS (R8)(DX*2), Z25
-	VFMADD231PS  Z25, Z24, Z10
-	VBROADCASTSS (R9), Z25
-	VFMADD231PS  Z25, Z24, Z12
-	VBROADCASTSS (R9)(DX*1), Z25
-	VFMADD231PS  Z25, Z24, Z14
-	VBROADCASTSS (R9)(DX*2), Z25
-	VFMADD231PS  Z25, Z24, Z16
-	VBROADCASTSS (R10), Z25
-	VFMADD231PS  Z25, Z24, Z18
-	VBROADCASTSS (R10)(DX*1), Z25
-	VFMADD231PS  Z25, Z24, Z20
-	VBROADCASTSS (R10)(DX*2), Z25
-	VFMADD231PS  Z25, Z24, Z22
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	MOVQ k+0(FP), R10
 
+narrowStep:
+	VMOVUPS.Z    (DI), K1, Z24
+	VBROADCASTSS (AX), Z25
+	VFMADD231PS  Z25, Z24, Z0
+	VBROADCASTSS (AX)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z2
+	VBROADCASTSS (AX)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z4
+	VBROADCASTSS (DX), Z25
+	VFMADD231PS  Z25, Z24, Z6
+	VBROADCASTSS (DX)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z8
+	VBROADCASTSS (DX)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z10
+	VBROADCASTSS (BX), Z25
+	VFMADD231PS  Z25, Z24, Z12
+	VBROADCASTSS (BX)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z14
+	VBROADCASTSS (BX)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z16
+	VBROADCASTSS (SI), Z25
+	VFMADD231PS  Z25, Z24, Z18
+	VBROADCASTSS (SI)(CX*1), Z25
+	VFMADD231PS  Z25, Z24, Z20
+	VBROADCASTSS (SI)(CX*2), Z25
+	VFMADD231PS  Z25, Z24, Z22
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
+
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z23, Z23
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, K1, (AX)
+	VMOVUPS Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func columns12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns12x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x02, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
+
+wholeTurn:
+	VMOVUPS          (CX), Z24
+	VMOVUPS          64(CX), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*1), Z24
+	VMOVUPS          64(CX)(BX*1), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(BX*2), Z24
+	VMOVUPS          64(CX)(BX*2), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS          (CX)(DI*1), Z24
+	VMOVUPS          64(CX)(DI*1), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (CX), Z24
+	VMOVUPS          64(CX), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPS.Z        (CX), K1, Z24
+	VMOVUPS.Z        64(CX), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z24
+	VMOVUPS.Z        64(CX)(BX*1), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z24
+	VMOVUPS.Z        64(CX)(BX*2), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z24
+	VMOVUPS.Z        64(CX)(DI*1), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (CX), K1, Z24
+	VMOVUPS.Z        64(CX), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 4(AX), Z25, Z3
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 8(AX), Z25, Z5
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VFMADD231PS.BCST 12(AX), Z25, Z7
+	VBROADCASTSS     16(AX), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 20(AX), Z25, Z11
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 24(AX), Z25, Z13
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VFMADD231PS.BCST 28(AX), Z25, Z15
+	VBROADCASTSS     32(AX), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 36(AX), Z25, Z19
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 40(AX), Z25, Z21
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	VFMADD231PS.BCST 44(AX), Z25, Z23
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPS.Z        (CX), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VBROADCASTSS     16(AX), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VBROADCASTSS     32(AX), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*1), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VBROADCASTSS     16(AX), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VBROADCASTSS     32(AX), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(BX*2), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VBROADCASTSS     16(AX), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VBROADCASTSS     32(AX), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPS.Z        (CX)(DI*1), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VBROADCASTSS     16(AX), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VBROADCASTSS     32(AX), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (CX), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(AX), Z24, Z2
+	VFMADD231PS.BCST 8(AX), Z24, Z4
+	VFMADD231PS.BCST 12(AX), Z24, Z6
+	VBROADCASTSS     16(AX), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 20(AX), Z24, Z10
+	VFMADD231PS.BCST 24(AX), Z24, Z12
+	VFMADD231PS.BCST 28(AX), Z24, Z14
+	VBROADCASTSS     32(AX), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 36(AX), Z24, Z18
+	VFMADD231PS.BCST 40(AX), Z24, Z20
+	VFMADD231PS.BCST 44(AX), Z24, Z22
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x02, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      CX, AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z23, Z23
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, K1, (AX)
+	VMOVUPS Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, K1, (AX)
+	VMOVUPS Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, K1, (AX)
+	VMOVUPS Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, K1, (AX)
+	VMOVUPS Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, K1, (AX)
+	VMOVUPS Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, K1, (AX)
+	VMOVUPS Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, K1, (AX)
+	VMOVUPS Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, K1, (AX)
+	VMOVUPS Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, K1, (AX)
+	VMOVUPS Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, K1, (AX)
+	VMOVUPS Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, K1, (AX)
+	VMOVUPS Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows12x32AVX512(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x10, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), R12
+	LEAQ       (R12)(CX*1), R13
+	LEAQ       (R13)(CX*1), CX
+	MOVQ       b+32(FP), R14
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x10
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x20
+	JNE        ragged
+	MOVQ       k+0(FP), R15
+	SHRQ       $0x02, R15
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPS          (R14), Z24
+	VMOVUPS          64(R14), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (DX), Z25, Z3
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (BX), Z25, Z5
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VFMADD231PS.BCST (SI), Z25, Z7
+	VBROADCASTSS     (DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R8), Z25, Z11
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R9), Z25, Z13
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VFMADD231PS.BCST (R10), Z25, Z15
+	VBROADCASTSS     (R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R12), Z25, Z19
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (R13), Z25, Z21
+	VFMADD231PS.BCST (CX), Z24, Z22
+	VFMADD231PS.BCST (CX), Z25, Z23
+	VMOVUPS          128(R14), Z24
+	VMOVUPS          192(R14), Z25
+	VBROADCASTSS     4(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(DX), Z24, Z2
+	VFMADD231PS.BCST 4(DX), Z25, Z3
+	VFMADD231PS.BCST 4(BX), Z24, Z4
+	VFMADD231PS.BCST 4(BX), Z25, Z5
+	VFMADD231PS.BCST 4(SI), Z24, Z6
+	VFMADD231PS.BCST 4(SI), Z25, Z7
+	VBROADCASTSS     4(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 4(R8), Z24, Z10
+	VFMADD231PS.BCST 4(R8), Z25, Z11
+	VFMADD231PS.BCST 4(R9), Z24, Z12
+	VFMADD231PS.BCST 4(R9), Z25, Z13
+	VFMADD231PS.BCST 4(R10), Z24, Z14
+	VFMADD231PS.BCST 4(R10), Z25, Z15
+	VBROADCASTSS     4(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 4(R12), Z24, Z18
+	VFMADD231PS.BCST 4(R12), Z25, Z19
+	VFMADD231PS.BCST 4(R13), Z24, Z20
+	VFMADD231PS.BCST 4(R13), Z25, Z21
+	VFMADD231PS.BCST 4(CX), Z24, Z22
+	VFMADD231PS.BCST 4(CX), Z25, Z23
+	VMOVUPS          256(R14), Z24
+	VMOVUPS          320(R14), Z25
+	VBROADCASTSS     8(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 8(DX), Z24, Z2
+	VFMADD231PS.BCST 8(DX), Z25, Z3
+	VFMADD231PS.BCST 8(BX), Z24, Z4
+	VFMADD231PS.BCST 8(BX), Z25, Z5
+	VFMADD231PS.BCST 8(SI), Z24, Z6
+	VFMADD231PS.BCST 8(SI), Z25, Z7
+	VBROADCASTSS     8(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 8(R8), Z24, Z10
+	VFMADD231PS.BCST 8(R8), Z25, Z11
+	VFMADD231PS.BCST 8(R9), Z24, Z12
+	VFMADD231PS.BCST 8(R9), Z25, Z13
+	VFMADD231PS.BCST 8(R10), Z24, Z14
+	VFMADD231PS.BCST 8(R10), Z25, Z15
+	VBROADCASTSS     8(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 8(R12), Z24, Z18
+	VFMADD231PS.BCST 8(R12), Z25, Z19
+	VFMADD231PS.BCST 8(R13), Z24, Z20
+	VFMADD231PS.BCST 8(R13), Z25, Z21
+	VFMADD231PS.BCST 8(CX), Z24, Z22
+	VFMADD231PS.BCST 8(CX), Z25, Z23
+	VMOVUPS          384(R14), Z24
+	VMOVUPS          448(R14), Z25
+	VBROADCASTSS     12(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 12(DX), Z24, Z2
+	VFMADD231PS.BCST 12(DX), Z25, Z3
+	VFMADD231PS.BCST 12(BX), Z24, Z4
+	VFMADD231PS.BCST 12(BX), Z25, Z5
+	VFMADD231PS.BCST 12(SI), Z24, Z6
+	VFMADD231PS.BCST 12(SI), Z25, Z7
+	VBROADCASTSS     12(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 12(R8), Z24, Z10
+	VFMADD231PS.BCST 12(R8), Z25, Z11
+	VFMADD231PS.BCST 12(R9), Z24, Z12
+	VFMADD231PS.BCST 12(R9), Z25, Z13
+	VFMADD231PS.BCST 12(R10), Z24, Z14
+	VFMADD231PS.BCST 12(R10), Z25, Z15
+	VBROADCASTSS     12(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 12(R12), Z24, Z18
+	VFMADD231PS.BCST 12(R12), Z25, Z19
+	VFMADD231PS.BCST 12(R13), Z24, Z20
+	VFMADD231PS.BCST 12(R13), Z25, Z21
+	VFMADD231PS.BCST 12(CX), Z24, Z22
+	VFMADD231PS.BCST 12(CX), Z25, Z23
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, R13
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPS          (R14), Z24
+	VMOVUPS          64(R14), Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (DX), Z25, Z3
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (BX), Z25, Z5
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VFMADD231PS.BCST (SI), Z25, Z7
+	VBROADCASTSS     (DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R8), Z25, Z11
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R9), Z25, Z13
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VFMADD231PS.BCST (R10), Z25, Z15
+	VBROADCASTSS     (R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R12), Z25, Z19
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (R13), Z25, Z21
+	VFMADD231PS.BCST (CX), Z24, Z22
+	VFMADD231PS.BCST (CX), Z25, Z23
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, R13
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R15
+	SHRQ $0x02, R15
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPS.Z        (R14), K1, Z24
+	VMOVUPS.Z        64(R14), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (DX), Z25, Z3
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (BX), Z25, Z5
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VFMADD231PS.BCST (SI), Z25, Z7
+	VBROADCASTSS     (DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R8), Z25, Z11
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R9), Z25, Z13
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VFMADD231PS.BCST (R10), Z25, Z15
+	VBROADCASTSS     (R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R12), Z25, Z19
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (R13), Z25, Z21
+	VFMADD231PS.BCST (CX), Z24, Z22
+	VFMADD231PS.BCST (CX), Z25, Z23
+	VMOVUPS.Z        128(R14), K1, Z24
+	VMOVUPS.Z        192(R14), K2, Z25
+	VBROADCASTSS     4(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 4(DX), Z24, Z2
+	VFMADD231PS.BCST 4(DX), Z25, Z3
+	VFMADD231PS.BCST 4(BX), Z24, Z4
+	VFMADD231PS.BCST 4(BX), Z25, Z5
+	VFMADD231PS.BCST 4(SI), Z24, Z6
+	VFMADD231PS.BCST 4(SI), Z25, Z7
+	VBROADCASTSS     4(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 4(R8), Z24, Z10
+	VFMADD231PS.BCST 4(R8), Z25, Z11
+	VFMADD231PS.BCST 4(R9), Z24, Z12
+	VFMADD231PS.BCST 4(R9), Z25, Z13
+	VFMADD231PS.BCST 4(R10), Z24, Z14
+	VFMADD231PS.BCST 4(R10), Z25, Z15
+	VBROADCASTSS     4(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 4(R12), Z24, Z18
+	VFMADD231PS.BCST 4(R12), Z25, Z19
+	VFMADD231PS.BCST 4(R13), Z24, Z20
+	VFMADD231PS.BCST 4(R13), Z25, Z21
+	VFMADD231PS.BCST 4(CX), Z24, Z22
+	VFMADD231PS.BCST 4(CX), Z25, Z23
+	VMOVUPS.Z        256(R14), K1, Z24
+	VMOVUPS.Z        320(R14), K2, Z25
+	VBROADCASTSS     8(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 8(DX), Z24, Z2
+	VFMADD231PS.BCST 8(DX), Z25, Z3
+	VFMADD231PS.BCST 8(BX), Z24, Z4
+	VFMADD231PS.BCST 8(BX), Z25, Z5
+	VFMADD231PS.BCST 8(SI), Z24, Z6
+	VFMADD231PS.BCST 8(SI), Z25, Z7
+	VBROADCASTSS     8(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 8(R8), Z24, Z10
+	VFMADD231PS.BCST 8(R8), Z25, Z11
+	VFMADD231PS.BCST 8(R9), Z24, Z12
+	VFMADD231PS.BCST 8(R9), Z25, Z13
+	VFMADD231PS.BCST 8(R10), Z24, Z14
+	VFMADD231PS.BCST 8(R10), Z25, Z15
+	VBROADCASTSS     8(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 8(R12), Z24, Z18
+	VFMADD231PS.BCST 8(R12), Z25, Z19
+	VFMADD231PS.BCST 8(R13), Z24, Z20
+	VFMADD231PS.BCST 8(R13), Z25, Z21
+	VFMADD231PS.BCST 8(CX), Z24, Z22
+	VFMADD231PS.BCST 8(CX), Z25, Z23
+	VMOVUPS.Z        384(R14), K1, Z24
+	VMOVUPS.Z        448(R14), K2, Z25
+	VBROADCASTSS     12(AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST 12(DX), Z24, Z2
+	VFMADD231PS.BCST 12(DX), Z25, Z3
+	VFMADD231PS.BCST 12(BX), Z24, Z4
+	VFMADD231PS.BCST 12(BX), Z25, Z5
+	VFMADD231PS.BCST 12(SI), Z24, Z6
+	VFMADD231PS.BCST 12(SI), Z25, Z7
+	VBROADCASTSS     12(DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST 12(R8), Z24, Z10
+	VFMADD231PS.BCST 12(R8), Z25, Z11
+	VFMADD231PS.BCST 12(R9), Z24, Z12
+	VFMADD231PS.BCST 12(R9), Z25, Z13
+	VFMADD231PS.BCST 12(R10), Z24, Z14
+	VFMADD231PS.BCST 12(R10), Z25, Z15
+	VBROADCASTSS     12(R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST 12(R12), Z24, Z18
+	VFMADD231PS.BCST 12(R12), Z25, Z19
+	VFMADD231PS.BCST 12(R13), Z24, Z20
+	VFMADD231PS.BCST 12(R13), Z25, Z21
+	VFMADD231PS.BCST 12(CX), Z24, Z22
+	VFMADD231PS.BCST 12(CX), Z25, Z23
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, R13
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPS.Z        (R14), K1, Z24
+	VMOVUPS.Z        64(R14), K2, Z25
+	VBROADCASTSS     (AX), Z26
+	VFMADD231PS      Z26, Z24, Z0
+	VFMADD231PS      Z26, Z25, Z1
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (DX), Z25, Z3
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (BX), Z25, Z5
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VFMADD231PS.BCST (SI), Z25, Z7
+	VBROADCASTSS     (DI), Z26
+	VFMADD231PS      Z26, Z24, Z8
+	VFMADD231PS      Z26, Z25, Z9
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R8), Z25, Z11
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R9), Z25, Z13
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VFMADD231PS.BCST (R10), Z25, Z15
+	VBROADCASTSS     (R11), Z26
+	VFMADD231PS      Z26, Z24, Z16
+	VFMADD231PS      Z26, Z25, Z17
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R12), Z25, Z19
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (R13), Z25, Z21
+	VFMADD231PS.BCST (CX), Z24, Z22
+	VFMADD231PS.BCST (CX), Z25, Z23
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, R13
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R15
+	SHRQ $0x02, R15
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPS.Z        (R14), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VBROADCASTSS     (DI), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VBROADCASTSS     (R11), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (CX), Z24, Z22
+	VMOVUPS.Z        128(R14), K1, Z24
+	VBROADCASTSS     4(AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 4(DX), Z24, Z2
+	VFMADD231PS.BCST 4(BX), Z24, Z4
+	VFMADD231PS.BCST 4(SI), Z24, Z6
+	VBROADCASTSS     4(DI), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 4(R8), Z24, Z10
+	VFMADD231PS.BCST 4(R9), Z24, Z12
+	VFMADD231PS.BCST 4(R10), Z24, Z14
+	VBROADCASTSS     4(R11), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 4(R12), Z24, Z18
+	VFMADD231PS.BCST 4(R13), Z24, Z20
+	VFMADD231PS.BCST 4(CX), Z24, Z22
+	VMOVUPS.Z        256(R14), K1, Z24
+	VBROADCASTSS     8(AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 8(DX), Z24, Z2
+	VFMADD231PS.BCST 8(BX), Z24, Z4
+	VFMADD231PS.BCST 8(SI), Z24, Z6
+	VBROADCASTSS     8(DI), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 8(R8), Z24, Z10
+	VFMADD231PS.BCST 8(R9), Z24, Z12
+	VFMADD231PS.BCST 8(R10), Z24, Z14
+	VBROADCASTSS     8(R11), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 8(R12), Z24, Z18
+	VFMADD231PS.BCST 8(R13), Z24, Z20
+	VFMADD231PS.BCST 8(CX), Z24, Z22
+	VMOVUPS.Z        384(R14), K1, Z24
+	VBROADCASTSS     12(AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST 12(DX), Z24, Z2
+	VFMADD231PS.BCST 12(BX), Z24, Z4
+	VFMADD231PS.BCST 12(SI), Z24, Z6
+	VBROADCASTSS     12(DI), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST 12(R8), Z24, Z10
+	VFMADD231PS.BCST 12(R9), Z24, Z12
+	VFMADD231PS.BCST 12(R10), Z24, Z14
+	VBROADCASTSS     12(R11), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST 12(R12), Z24, Z18
+	VFMADD231PS.BCST 12(R13), Z24, Z20
+	VFMADD231PS.BCST 12(CX), Z24, Z22
+	ADDQ             $0x00000010, AX
+	ADDQ             $0x00000010, DX
+	ADDQ             $0x00000010, BX
+	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
+	ADDQ             $0x00000010, R8
+	ADDQ             $0x00000010, R9
+	ADDQ             $0x00000010, R10
+	ADDQ             $0x00000010, R11
+	ADDQ             $0x00000010, R12
+	ADDQ             $0x00000010, R13
+	ADDQ             $0x00000010, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPS.Z        (R14), K1, Z24
+	VBROADCASTSS     (AX), Z25
+	VFMADD231PS      Z25, Z24, Z0
+	VFMADD231PS.BCST (DX), Z24, Z2
+	VFMADD231PS.BCST (BX), Z24, Z4
+	VFMADD231PS.BCST (SI), Z24, Z6
+	VBROADCASTSS     (DI), Z25
+	VFMADD231PS      Z25, Z24, Z8
+	VFMADD231PS.BCST (R8), Z24, Z10
+	VFMADD231PS.BCST (R9), Z24, Z12
+	VFMADD231PS.BCST (R10), Z24, Z14
+	VBROADCASTSS     (R11), Z25
+	VFMADD231PS      Z25, Z24, Z16
+	VFMADD231PS.BCST (R12), Z24, Z18
+	VFMADD231PS.BCST (R13), Z24, Z20
+	VFMADD231PS.BCST (CX), Z24, Z22
+	ADDQ             $0x00000004, AX
+	ADDQ             $0x00000004, DX
+	ADDQ             $0x00000004, BX
+	ADDQ             $0x00000004, SI
+	ADDQ             $0x00000004, DI
+	ADDQ             $0x00000004, R8
+	ADDQ             $0x00000004, R9
+	ADDQ             $0x00000004, R10
+	ADDQ             $0x00000004, R11
+	ADDQ             $0x00000004, R12
+	ADDQ             $0x00000004, R13
+	ADDQ             $0x00000004, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              narrowStep
+
+narrowEnd:
 summed:
 	MOVQ      add+64(FP), AX
 	MOVQ      ldadd+72(FP), CX
@@ -4099,51 +23895,119 @@ sum:
 	VZEROUPPER
 	RET
 
-// func tile1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// func copyRowsAVX512(n int, src *float32, lds int, dst *float32, ldd int, cols int)
 // Requires: AVX, AVX512F
-TEXT ·tile1x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   ak+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ldb+40(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	MOVQ   b+32(FP), DI
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R8
-	SHLQ   CL, R8
-	DECQ   R8
-	KMOVW  R8, K1
-	SHRQ   $0x08, R8
-	KMOVW  R8, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ  n+0(FP), AX
+	MOVQ  src+8(FP), DX
+	MOVQ  dst+24(FP), BX
+	MOVQ  lds+16(FP), SI
+	SHLQ  $0x02, SI
+	MOVQ  ldd+32(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  cols+40(FP), CX
+	MOVQ  $0x00000001, R8
+	SHLQ  CL, R8
+	DECQ  R8
+	KMOVW R8, K1
+	SHRQ  $0x10, R8
+	KMOVW R8, K2
+	CMPQ  cols+40(FP), $0x20
+	JNE   ragged
 
-wide:
-	VMOVUPD.Z    (DI), K1, Z2
-	VMOVUPD.Z    64(DI), K2, Z3
-	VBROADCASTSD (SI), Z4
+whole:
+	VMOVUPS (DX), Z0
+	VMOVUPS Z0, (BX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS Z0, 64(BX)
+	ADDQ    SI, DX
+	ADDQ    DI, BX
+	DECQ    AX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   Z0, K1, (BX)
+	VMOVUPS.Z 64(DX), K2, Z0
+	VMOVUPS   Z0, K2, 64(BX)
+	ADDQ      SI, DX
+	ADDQ      DI, BX
+	DECQ      AX
+	JNZ       ragged
+	VZEROUPPER
+	RET
+
+// func tile1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile1x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+
+wholeStep:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Z3
+	VBROADCASTSD (AX), Z4
 	VFMADD231PD  Z4, Z2, Z0
 	VFMADD231PD  Z4, Z3, Z1
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), SI
+
+raggedStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    64(CX), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (DI), K1, Z2
-	VBROADCASTSD (SI), Z3
+	MOVQ k+0(FP), SI
+
+narrowStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
 	VFMADD231PD  Z3, Z2, Z0
-	ADDQ         DX, SI
-	ADDQ         BX, DI
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4165,58 +24029,466 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile2x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	MOVQ   b+32(FP), R8
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R9
-	SHLQ   CL, R9
-	DECQ   R9
-	KMOVW  R9, K1
-	SHRQ   $0x08, R9
-	KMOVW  R9, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns1x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R8), K1, Z4
-	VMOVUPD.Z    64(R8), K2, Z5
-	VBROADCASTSD (DI), Z6
+wholeTurn:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD      (CX)(BX*1), Z2
+	VMOVUPD      64(CX)(BX*1), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD      (CX)(BX*2), Z2
+	VMOVUPD      64(CX)(BX*2), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD      (CX)(DI*1), Z2
+	VMOVUPD      64(CX)(DI*1), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    64(CX), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(BX*1), K1, Z2
+	VMOVUPD.Z    64(CX)(BX*1), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(BX*2), K1, Z2
+	VMOVUPD.Z    64(CX)(BX*2), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(DI*1), K1, Z2
+	VMOVUPD.Z    64(CX)(DI*1), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    64(CX), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(BX*1), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(BX*2), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         DX, AX
+	VMOVUPD.Z    (CX)(DI*1), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         DX, AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         DX, AX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z2
+	VADDPD    Z2, Z1, Z1
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows1x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       b+32(FP), CX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DX
+	SHRQ       $0x02, DX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD      128(CX), Z2
+	VMOVUPD      192(CX), Z3
+	VBROADCASTSD 8(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD      256(CX), Z2
+	VMOVUPD      320(CX), Z3
+	VBROADCASTSD 16(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD      384(CX), Z2
+	VMOVUPD      448(CX), Z3
+	VBROADCASTSD 24(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DX
+	SHRQ $0x02, DX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    64(CX), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD.Z    128(CX), K1, Z2
+	VMOVUPD.Z    192(CX), K2, Z3
+	VBROADCASTSD 8(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD.Z    256(CX), K1, Z2
+	VMOVUPD.Z    320(CX), K2, Z3
+	VBROADCASTSD 16(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	VMOVUPD.Z    384(CX), K1, Z2
+	VMOVUPD.Z    448(CX), K2, Z3
+	VBROADCASTSD 24(AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    64(CX), K2, Z3
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DX
+	SHRQ $0x02, DX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VMOVUPD.Z    128(CX), K1, Z2
+	VBROADCASTSD 8(AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VMOVUPD.Z    256(CX), K1, Z2
+	VBROADCASTSD 16(AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VMOVUPD.Z    384(CX), K1, Z2
+	VBROADCASTSD 24(AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000200, CX
+	DECQ         DX
+	JNZ          narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DX
+	ANDQ $0x00000003, DX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z    (CX), K1, Z2
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000080, CX
+	DECQ         DX
+	JNZ          narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z2
+	VADDPD    Z2, Z1, Z1
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile2x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+
+wholeStep:
+	VMOVUPD      (DX), Z4
+	VMOVUPD      64(DX), Z5
+	VBROADCASTSD (AX), Z6
 	VFMADD231PD  Z6, Z4, Z0
 	VFMADD231PD  Z6, Z5, Z1
-	VBROADCASTSD (DI)(DX*1), Z6
+	VBROADCASTSD (AX)(CX*1), Z6
 	VFMADD231PD  Z6, Z4, Z2
 	VFMADD231PD  Z6, Z5, Z3
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPD.Z    (DX), K1, Z4
+	VMOVUPD.Z    64(DX), K2, Z5
+	VBROADCASTSD (AX), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z1
+	VBROADCASTSD (AX)(CX*1), Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R8), K1, Z4
-	VBROADCASTSD (DI), Z5
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPD.Z    (DX), K1, Z4
+	VBROADCASTSD (AX), Z5
 	VFMADD231PD  Z5, Z4, Z0
-	VBROADCASTSD (DI)(DX*1), Z5
+	VBROADCASTSD (AX)(CX*1), Z5
 	VFMADD231PD  Z5, Z4, Z2
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4246,65 +24518,562 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile3x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	MOVQ   b+32(FP), R8
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R9
-	SHLQ   CL, R9
-	DECQ   R9
-	KMOVW  R9, K1
-	SHRQ   $0x08, R9
-	KMOVW  R9, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns2x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R8), K1, Z6
-	VMOVUPD.Z    64(R8), K2, Z7
-	VBROADCASTSD (DI), Z8
+wholeTurn:
+	VMOVUPD          (CX), Z4
+	VMOVUPD          64(CX), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z4
+	VMOVUPD          64(CX)(BX*1), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z4
+	VMOVUPD          64(CX)(BX*2), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z4
+	VMOVUPD          64(CX)(DI*1), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z4
+	VMOVUPD          64(CX), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z4
+	VMOVUPD.Z        64(CX), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z4
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z4
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z4
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z4
+	VMOVUPD.Z        64(CX), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	VFMADD231PD.BCST 8(AX), Z5, Z3
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(AX), Z4, Z2
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z4
+	VADDPD    Z4, Z3, Z3
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows2x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), CX
+	MOVQ       b+32(FP), DX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), BX
+	SHRQ       $0x02, BX
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (DX), Z4
+	VMOVUPD          64(DX), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST (CX), Z4, Z2
+	VFMADD231PD.BCST (CX), Z5, Z3
+	VMOVUPD          128(DX), Z4
+	VMOVUPD          192(DX), Z5
+	VBROADCASTSD     8(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(CX), Z4, Z2
+	VFMADD231PD.BCST 8(CX), Z5, Z3
+	VMOVUPD          256(DX), Z4
+	VMOVUPD          320(DX), Z5
+	VBROADCASTSD     16(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 16(CX), Z4, Z2
+	VFMADD231PD.BCST 16(CX), Z5, Z3
+	VMOVUPD          384(DX), Z4
+	VMOVUPD          448(DX), Z5
+	VBROADCASTSD     24(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 24(CX), Z4, Z2
+	VFMADD231PD.BCST 24(CX), Z5, Z3
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (DX), Z4
+	VMOVUPD          64(DX), Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST (CX), Z4, Z2
+	VFMADD231PD.BCST (CX), Z5, Z3
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (DX), K1, Z4
+	VMOVUPD.Z        64(DX), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST (CX), Z4, Z2
+	VFMADD231PD.BCST (CX), Z5, Z3
+	VMOVUPD.Z        128(DX), K1, Z4
+	VMOVUPD.Z        192(DX), K2, Z5
+	VBROADCASTSD     8(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 8(CX), Z4, Z2
+	VFMADD231PD.BCST 8(CX), Z5, Z3
+	VMOVUPD.Z        256(DX), K1, Z4
+	VMOVUPD.Z        320(DX), K2, Z5
+	VBROADCASTSD     16(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 16(CX), Z4, Z2
+	VFMADD231PD.BCST 16(CX), Z5, Z3
+	VMOVUPD.Z        384(DX), K1, Z4
+	VMOVUPD.Z        448(DX), K2, Z5
+	VBROADCASTSD     24(AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST 24(CX), Z4, Z2
+	VFMADD231PD.BCST 24(CX), Z5, Z3
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (DX), K1, Z4
+	VMOVUPD.Z        64(DX), K2, Z5
+	VBROADCASTSD     (AX), Z6
+	VFMADD231PD      Z6, Z4, Z0
+	VFMADD231PD      Z6, Z5, Z1
+	VFMADD231PD.BCST (CX), Z4, Z2
+	VFMADD231PD.BCST (CX), Z5, Z3
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), BX
+	SHRQ $0x02, BX
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (DX), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST (CX), Z4, Z2
+	VMOVUPD.Z        128(DX), K1, Z4
+	VBROADCASTSD     8(AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 8(CX), Z4, Z2
+	VMOVUPD.Z        256(DX), K1, Z4
+	VBROADCASTSD     16(AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 16(CX), Z4, Z2
+	VMOVUPD.Z        384(DX), K1, Z4
+	VBROADCASTSD     24(AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST 24(CX), Z4, Z2
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DX
+	DECQ             BX
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), BX
+	ANDQ $0x00000003, BX
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (DX), K1, Z4
+	VBROADCASTSD     (AX), Z5
+	VFMADD231PD      Z5, Z4, Z0
+	VFMADD231PD.BCST (CX), Z4, Z2
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DX
+	DECQ             BX
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z4
+	VADDPD    Z4, Z3, Z3
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile3x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       b+32(FP), DX
+	MOVQ       ak+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x03, SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+
+wholeStep:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      64(DX), Z7
+	VBROADCASTSD (AX), Z8
 	VFMADD231PD  Z8, Z6, Z0
 	VFMADD231PD  Z8, Z7, Z1
-	VBROADCASTSD (DI)(DX*1), Z8
+	VBROADCASTSD (AX)(CX*1), Z8
 	VFMADD231PD  Z8, Z6, Z2
 	VFMADD231PD  Z8, Z7, Z3
-	VBROADCASTSD (DI)(DX*2), Z8
+	VBROADCASTSD (AX)(CX*2), Z8
 	VFMADD231PD  Z8, Z6, Z4
 	VFMADD231PD  Z8, Z7, Z5
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          wide
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), DI
+
+raggedStep:
+	VMOVUPD.Z    (DX), K1, Z6
+	VMOVUPD.Z    64(DX), K2, Z7
+	VBROADCASTSD (AX), Z8
+	VFMADD231PD  Z8, Z6, Z0
+	VFMADD231PD  Z8, Z7, Z1
+	VBROADCASTSD (AX)(CX*1), Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z3
+	VBROADCASTSD (AX)(CX*2), Z8
+	VFMADD231PD  Z8, Z6, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R8), K1, Z6
-	VBROADCASTSD (DI), Z7
+	MOVQ k+0(FP), DI
+
+narrowStep:
+	VMOVUPD.Z    (DX), K1, Z6
+	VBROADCASTSD (AX), Z7
 	VFMADD231PD  Z7, Z6, Z0
-	VBROADCASTSD (DI)(DX*1), Z7
+	VBROADCASTSD (AX)(CX*1), Z7
 	VFMADD231PD  Z7, Z6, Z2
-	VBROADCASTSD (DI)(DX*2), Z7
+	VBROADCASTSD (AX)(CX*2), Z7
 	VFMADD231PD  Z7, Z6, Z4
-	ADDQ         BX, DI
-	ADDQ         SI, R8
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         BX, AX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4342,76 +25111,663 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile4x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x08, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns3x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R9), K1, Z8
-	VMOVUPD.Z    64(R9), K2, Z9
-	VBROADCASTSD (DI), Z10
+wholeTurn:
+	VMOVUPD          (CX), Z6
+	VMOVUPD          64(CX), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z6
+	VMOVUPD          64(CX)(BX*1), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z6
+	VMOVUPD          64(CX)(BX*2), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z6
+	VMOVUPD          64(CX)(DI*1), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z6
+	VMOVUPD          64(CX), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z6
+	VMOVUPD.Z        64(CX), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z6
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z6
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z6
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z6
+	VMOVUPD.Z        64(CX), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 8(AX), Z7, Z3
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	VFMADD231PD.BCST 16(AX), Z7, Z5
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(AX), Z6, Z2
+	VFMADD231PD.BCST 16(AX), Z6, Z4
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z5, Z5
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows3x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), CX
+	MOVQ       b+32(FP), BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (BX), Z6
+	VMOVUPD          64(BX), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST (CX), Z6, Z4
+	VFMADD231PD.BCST (CX), Z7, Z5
+	VMOVUPD          128(BX), Z6
+	VMOVUPD          192(BX), Z7
+	VBROADCASTSD     8(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(DX), Z6, Z2
+	VFMADD231PD.BCST 8(DX), Z7, Z3
+	VFMADD231PD.BCST 8(CX), Z6, Z4
+	VFMADD231PD.BCST 8(CX), Z7, Z5
+	VMOVUPD          256(BX), Z6
+	VMOVUPD          320(BX), Z7
+	VBROADCASTSD     16(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 16(DX), Z6, Z2
+	VFMADD231PD.BCST 16(DX), Z7, Z3
+	VFMADD231PD.BCST 16(CX), Z6, Z4
+	VFMADD231PD.BCST 16(CX), Z7, Z5
+	VMOVUPD          384(BX), Z6
+	VMOVUPD          448(BX), Z7
+	VBROADCASTSD     24(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 24(DX), Z6, Z2
+	VFMADD231PD.BCST 24(DX), Z7, Z3
+	VFMADD231PD.BCST 24(CX), Z6, Z4
+	VFMADD231PD.BCST 24(CX), Z7, Z5
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (BX), Z6
+	VMOVUPD          64(BX), Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST (CX), Z6, Z4
+	VFMADD231PD.BCST (CX), Z7, Z5
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (BX), K1, Z6
+	VMOVUPD.Z        64(BX), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST (CX), Z6, Z4
+	VFMADD231PD.BCST (CX), Z7, Z5
+	VMOVUPD.Z        128(BX), K1, Z6
+	VMOVUPD.Z        192(BX), K2, Z7
+	VBROADCASTSD     8(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 8(DX), Z6, Z2
+	VFMADD231PD.BCST 8(DX), Z7, Z3
+	VFMADD231PD.BCST 8(CX), Z6, Z4
+	VFMADD231PD.BCST 8(CX), Z7, Z5
+	VMOVUPD.Z        256(BX), K1, Z6
+	VMOVUPD.Z        320(BX), K2, Z7
+	VBROADCASTSD     16(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 16(DX), Z6, Z2
+	VFMADD231PD.BCST 16(DX), Z7, Z3
+	VFMADD231PD.BCST 16(CX), Z6, Z4
+	VFMADD231PD.BCST 16(CX), Z7, Z5
+	VMOVUPD.Z        384(BX), K1, Z6
+	VMOVUPD.Z        448(BX), K2, Z7
+	VBROADCASTSD     24(AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST 24(DX), Z6, Z2
+	VFMADD231PD.BCST 24(DX), Z7, Z3
+	VFMADD231PD.BCST 24(CX), Z6, Z4
+	VFMADD231PD.BCST 24(CX), Z7, Z5
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (BX), K1, Z6
+	VMOVUPD.Z        64(BX), K2, Z7
+	VBROADCASTSD     (AX), Z8
+	VFMADD231PD      Z8, Z6, Z0
+	VFMADD231PD      Z8, Z7, Z1
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST (CX), Z6, Z4
+	VFMADD231PD.BCST (CX), Z7, Z5
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (BX), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (CX), Z6, Z4
+	VMOVUPD.Z        128(BX), K1, Z6
+	VBROADCASTSD     8(AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 8(DX), Z6, Z2
+	VFMADD231PD.BCST 8(CX), Z6, Z4
+	VMOVUPD.Z        256(BX), K1, Z6
+	VBROADCASTSD     16(AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 16(DX), Z6, Z2
+	VFMADD231PD.BCST 16(CX), Z6, Z4
+	VMOVUPD.Z        384(BX), K1, Z6
+	VBROADCASTSD     24(AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST 24(DX), Z6, Z2
+	VFMADD231PD.BCST 24(CX), Z6, Z4
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, BX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (BX), K1, Z6
+	VBROADCASTSD     (AX), Z7
+	VFMADD231PD      Z7, Z6, Z0
+	VFMADD231PD.BCST (DX), Z6, Z2
+	VFMADD231PD.BCST (CX), Z6, Z4
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, BX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z6
+	VADDPD    Z6, Z5, Z5
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile4x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x03, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPD      (BX), Z8
+	VMOVUPD      64(BX), Z9
+	VBROADCASTSD (AX), Z10
 	VFMADD231PD  Z10, Z8, Z0
 	VFMADD231PD  Z10, Z9, Z1
-	VBROADCASTSD (DI)(DX*1), Z10
+	VBROADCASTSD (AX)(CX*1), Z10
 	VFMADD231PD  Z10, Z8, Z2
 	VFMADD231PD  Z10, Z9, Z3
-	VBROADCASTSD (DI)(DX*2), Z10
+	VBROADCASTSD (AX)(CX*2), Z10
 	VFMADD231PD  Z10, Z8, Z4
 	VFMADD231PD  Z10, Z9, Z5
-	VBROADCASTSD (R8), Z10
+	VBROADCASTSD (DX), Z10
 	VFMADD231PD  Z10, Z8, Z6
 	VFMADD231PD  Z10, Z9, Z7
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPD.Z    (BX), K1, Z8
+	VMOVUPD.Z    64(BX), K2, Z9
+	VBROADCASTSD (AX), Z10
+	VFMADD231PD  Z10, Z8, Z0
+	VFMADD231PD  Z10, Z9, Z1
+	VBROADCASTSD (AX)(CX*1), Z10
+	VFMADD231PD  Z10, Z8, Z2
+	VFMADD231PD  Z10, Z9, Z3
+	VBROADCASTSD (AX)(CX*2), Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z5
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  Z10, Z8, Z6
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R9), K1, Z8
-	VBROADCASTSD (DI), Z9
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPD.Z    (BX), K1, Z8
+	VBROADCASTSD (AX), Z9
 	VFMADD231PD  Z9, Z8, Z0
-	VBROADCASTSD (DI)(DX*1), Z9
+	VBROADCASTSD (AX)(CX*1), Z9
 	VFMADD231PD  Z9, Z8, Z2
-	VBROADCASTSD (DI)(DX*2), Z9
+	VBROADCASTSD (AX)(CX*2), Z9
 	VFMADD231PD  Z9, Z8, Z4
-	VBROADCASTSD (R8), Z9
+	VBROADCASTSD (DX), Z9
 	VFMADD231PD  Z9, Z8, Z6
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4457,83 +25813,759 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile5x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x08, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns4x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R9), K1, Z10
-	VMOVUPD.Z    64(R9), K2, Z11
-	VBROADCASTSD (DI), Z12
+wholeTurn:
+	VMOVUPD          (CX), Z8
+	VMOVUPD          64(CX), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z8
+	VMOVUPD          64(CX)(BX*1), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z8
+	VMOVUPD          64(CX)(BX*2), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z8
+	VMOVUPD          64(CX)(DI*1), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z8
+	VMOVUPD          64(CX), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z8
+	VMOVUPD.Z        64(CX), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z8
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z8
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z8
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z8
+	VMOVUPD.Z        64(CX), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 8(AX), Z9, Z3
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 16(AX), Z9, Z5
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	VFMADD231PD.BCST 24(AX), Z9, Z7
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(AX), Z8, Z2
+	VFMADD231PD.BCST 16(AX), Z8, Z4
+	VFMADD231PD.BCST 24(AX), Z8, Z6
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z7, Z7
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows4x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), CX
+	MOVQ       b+32(FP), SI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), DI
+	SHRQ       $0x02, DI
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (SI), Z8
+	VMOVUPD          64(SI), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (DX), Z9, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX), Z9, Z5
+	VFMADD231PD.BCST (CX), Z8, Z6
+	VFMADD231PD.BCST (CX), Z9, Z7
+	VMOVUPD          128(SI), Z8
+	VMOVUPD          192(SI), Z9
+	VBROADCASTSD     8(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(DX), Z8, Z2
+	VFMADD231PD.BCST 8(DX), Z9, Z3
+	VFMADD231PD.BCST 8(BX), Z8, Z4
+	VFMADD231PD.BCST 8(BX), Z9, Z5
+	VFMADD231PD.BCST 8(CX), Z8, Z6
+	VFMADD231PD.BCST 8(CX), Z9, Z7
+	VMOVUPD          256(SI), Z8
+	VMOVUPD          320(SI), Z9
+	VBROADCASTSD     16(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 16(DX), Z8, Z2
+	VFMADD231PD.BCST 16(DX), Z9, Z3
+	VFMADD231PD.BCST 16(BX), Z8, Z4
+	VFMADD231PD.BCST 16(BX), Z9, Z5
+	VFMADD231PD.BCST 16(CX), Z8, Z6
+	VFMADD231PD.BCST 16(CX), Z9, Z7
+	VMOVUPD          384(SI), Z8
+	VMOVUPD          448(SI), Z9
+	VBROADCASTSD     24(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 24(DX), Z8, Z2
+	VFMADD231PD.BCST 24(DX), Z9, Z3
+	VFMADD231PD.BCST 24(BX), Z8, Z4
+	VFMADD231PD.BCST 24(BX), Z9, Z5
+	VFMADD231PD.BCST 24(CX), Z8, Z6
+	VFMADD231PD.BCST 24(CX), Z9, Z7
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (SI), Z8
+	VMOVUPD          64(SI), Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (DX), Z9, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX), Z9, Z5
+	VFMADD231PD.BCST (CX), Z8, Z6
+	VFMADD231PD.BCST (CX), Z9, Z7
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (SI), K1, Z8
+	VMOVUPD.Z        64(SI), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (DX), Z9, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX), Z9, Z5
+	VFMADD231PD.BCST (CX), Z8, Z6
+	VFMADD231PD.BCST (CX), Z9, Z7
+	VMOVUPD.Z        128(SI), K1, Z8
+	VMOVUPD.Z        192(SI), K2, Z9
+	VBROADCASTSD     8(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 8(DX), Z8, Z2
+	VFMADD231PD.BCST 8(DX), Z9, Z3
+	VFMADD231PD.BCST 8(BX), Z8, Z4
+	VFMADD231PD.BCST 8(BX), Z9, Z5
+	VFMADD231PD.BCST 8(CX), Z8, Z6
+	VFMADD231PD.BCST 8(CX), Z9, Z7
+	VMOVUPD.Z        256(SI), K1, Z8
+	VMOVUPD.Z        320(SI), K2, Z9
+	VBROADCASTSD     16(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 16(DX), Z8, Z2
+	VFMADD231PD.BCST 16(DX), Z9, Z3
+	VFMADD231PD.BCST 16(BX), Z8, Z4
+	VFMADD231PD.BCST 16(BX), Z9, Z5
+	VFMADD231PD.BCST 16(CX), Z8, Z6
+	VFMADD231PD.BCST 16(CX), Z9, Z7
+	VMOVUPD.Z        384(SI), K1, Z8
+	VMOVUPD.Z        448(SI), K2, Z9
+	VBROADCASTSD     24(AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST 24(DX), Z8, Z2
+	VFMADD231PD.BCST 24(DX), Z9, Z3
+	VFMADD231PD.BCST 24(BX), Z8, Z4
+	VFMADD231PD.BCST 24(BX), Z9, Z5
+	VFMADD231PD.BCST 24(CX), Z8, Z6
+	VFMADD231PD.BCST 24(CX), Z9, Z7
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (SI), K1, Z8
+	VMOVUPD.Z        64(SI), K2, Z9
+	VBROADCASTSD     (AX), Z10
+	VFMADD231PD      Z10, Z8, Z0
+	VFMADD231PD      Z10, Z9, Z1
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (DX), Z9, Z3
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (BX), Z9, Z5
+	VFMADD231PD.BCST (CX), Z8, Z6
+	VFMADD231PD.BCST (CX), Z9, Z7
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), DI
+	SHRQ $0x02, DI
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (SI), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (CX), Z8, Z6
+	VMOVUPD.Z        128(SI), K1, Z8
+	VBROADCASTSD     8(AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 8(DX), Z8, Z2
+	VFMADD231PD.BCST 8(BX), Z8, Z4
+	VFMADD231PD.BCST 8(CX), Z8, Z6
+	VMOVUPD.Z        256(SI), K1, Z8
+	VBROADCASTSD     16(AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 16(DX), Z8, Z2
+	VFMADD231PD.BCST 16(BX), Z8, Z4
+	VFMADD231PD.BCST 16(CX), Z8, Z6
+	VMOVUPD.Z        384(SI), K1, Z8
+	VBROADCASTSD     24(AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST 24(DX), Z8, Z2
+	VFMADD231PD.BCST 24(BX), Z8, Z4
+	VFMADD231PD.BCST 24(CX), Z8, Z6
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, SI
+	DECQ             DI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), DI
+	ANDQ $0x00000003, DI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (SI), K1, Z8
+	VBROADCASTSD     (AX), Z9
+	VFMADD231PD      Z9, Z8, Z0
+	VFMADD231PD.BCST (DX), Z8, Z2
+	VFMADD231PD.BCST (BX), Z8, Z4
+	VFMADD231PD.BCST (CX), Z8, Z6
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, SI
+	DECQ             DI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z8
+	VADDPD    Z8, Z7, Z7
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile5x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x03, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPD      (BX), Z10
+	VMOVUPD      64(BX), Z11
+	VBROADCASTSD (AX), Z12
 	VFMADD231PD  Z12, Z10, Z0
 	VFMADD231PD  Z12, Z11, Z1
-	VBROADCASTSD (DI)(DX*1), Z12
+	VBROADCASTSD (AX)(CX*1), Z12
 	VFMADD231PD  Z12, Z10, Z2
 	VFMADD231PD  Z12, Z11, Z3
-	VBROADCASTSD (DI)(DX*2), Z12
+	VBROADCASTSD (AX)(CX*2), Z12
 	VFMADD231PD  Z12, Z10, Z4
 	VFMADD231PD  Z12, Z11, Z5
-	VBROADCASTSD (R8), Z12
+	VBROADCASTSD (DX), Z12
 	VFMADD231PD  Z12, Z10, Z6
 	VFMADD231PD  Z12, Z11, Z7
-	VBROADCASTSD (R8)(DX*1), Z12
+	VBROADCASTSD (DX)(CX*1), Z12
 	VFMADD231PD  Z12, Z10, Z8
 	VFMADD231PD  Z12, Z11, Z9
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPD.Z    (BX), K1, Z10
+	VMOVUPD.Z    64(BX), K2, Z11
+	VBROADCASTSD (AX), Z12
+	VFMADD231PD  Z12, Z10, Z0
+	VFMADD231PD  Z12, Z11, Z1
+	VBROADCASTSD (AX)(CX*1), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z3
+	VBROADCASTSD (AX)(CX*2), Z12
+	VFMADD231PD  Z12, Z10, Z4
+	VFMADD231PD  Z12, Z11, Z5
+	VBROADCASTSD (DX), Z12
+	VFMADD231PD  Z12, Z10, Z6
+	VFMADD231PD  Z12, Z11, Z7
+	VBROADCASTSD (DX)(CX*1), Z12
+	VFMADD231PD  Z12, Z10, Z8
+	VFMADD231PD  Z12, Z11, Z9
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R9), K1, Z10
-	VBROADCASTSD (DI), Z11
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPD.Z    (BX), K1, Z10
+	VBROADCASTSD (AX), Z11
 	VFMADD231PD  Z11, Z10, Z0
-	VBROADCASTSD (DI)(DX*1), Z11
+	VBROADCASTSD (AX)(CX*1), Z11
 	VFMADD231PD  Z11, Z10, Z2
-	VBROADCASTSD (DI)(DX*2), Z11
+	VBROADCASTSD (AX)(CX*2), Z11
 	VFMADD231PD  Z11, Z10, Z4
-	VBROADCASTSD (R8), Z11
+	VBROADCASTSD (DX), Z11
 	VFMADD231PD  Z11, Z10, Z6
-	VBROADCASTSD (R8)(DX*1), Z11
+	VBROADCASTSD (DX)(CX*1), Z11
 	VFMADD231PD  Z11, Z10, Z8
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4587,90 +26619,885 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile6x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	MOVQ   b+32(FP), R9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R10
-	SHLQ   CL, R10
-	DECQ   R10
-	KMOVW  R10, K1
-	SHRQ   $0x08, R10
-	KMOVW  R10, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns5x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R9), K1, Z12
-	VMOVUPD.Z    64(R9), K2, Z13
-	VBROADCASTSD (DI), Z14
+wholeTurn:
+	VMOVUPD          (CX), Z10
+	VMOVUPD          64(CX), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z10
+	VMOVUPD          64(CX)(BX*1), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z10
+	VMOVUPD          64(CX)(BX*2), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z10
+	VMOVUPD          64(CX)(DI*1), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z10
+	VMOVUPD          64(CX), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z10
+	VMOVUPD.Z        64(CX), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z10
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z10
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z10
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z10
+	VMOVUPD.Z        64(CX), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 8(AX), Z11, Z3
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 16(AX), Z11, Z5
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VFMADD231PD.BCST 24(AX), Z11, Z7
+	VBROADCASTSD     32(AX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VBROADCASTSD     32(AX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VBROADCASTSD     32(AX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VBROADCASTSD     32(AX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VBROADCASTSD     32(AX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(AX), Z10, Z2
+	VFMADD231PD.BCST 16(AX), Z10, Z4
+	VFMADD231PD.BCST 24(AX), Z10, Z6
+	VBROADCASTSD     32(AX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z9, Z9
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows5x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), CX
+	MOVQ       b+32(FP), DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+	SHRQ       $0x02, R8
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (DI), Z10
+	VMOVUPD          64(DI), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX), Z11, Z5
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VFMADD231PD.BCST (SI), Z11, Z7
+	VBROADCASTSD     (CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD          128(DI), Z10
+	VMOVUPD          192(DI), Z11
+	VBROADCASTSD     8(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(DX), Z10, Z2
+	VFMADD231PD.BCST 8(DX), Z11, Z3
+	VFMADD231PD.BCST 8(BX), Z10, Z4
+	VFMADD231PD.BCST 8(BX), Z11, Z5
+	VFMADD231PD.BCST 8(SI), Z10, Z6
+	VFMADD231PD.BCST 8(SI), Z11, Z7
+	VBROADCASTSD     8(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD          256(DI), Z10
+	VMOVUPD          320(DI), Z11
+	VBROADCASTSD     16(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 16(DX), Z10, Z2
+	VFMADD231PD.BCST 16(DX), Z11, Z3
+	VFMADD231PD.BCST 16(BX), Z10, Z4
+	VFMADD231PD.BCST 16(BX), Z11, Z5
+	VFMADD231PD.BCST 16(SI), Z10, Z6
+	VFMADD231PD.BCST 16(SI), Z11, Z7
+	VBROADCASTSD     16(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD          384(DI), Z10
+	VMOVUPD          448(DI), Z11
+	VBROADCASTSD     24(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 24(DX), Z10, Z2
+	VFMADD231PD.BCST 24(DX), Z11, Z3
+	VFMADD231PD.BCST 24(BX), Z10, Z4
+	VFMADD231PD.BCST 24(BX), Z11, Z5
+	VFMADD231PD.BCST 24(SI), Z10, Z6
+	VFMADD231PD.BCST 24(SI), Z11, Z7
+	VBROADCASTSD     24(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (DI), Z10
+	VMOVUPD          64(DI), Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX), Z11, Z5
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VFMADD231PD.BCST (SI), Z11, Z7
+	VBROADCASTSD     (CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (DI), K1, Z10
+	VMOVUPD.Z        64(DI), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX), Z11, Z5
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VFMADD231PD.BCST (SI), Z11, Z7
+	VBROADCASTSD     (CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD.Z        128(DI), K1, Z10
+	VMOVUPD.Z        192(DI), K2, Z11
+	VBROADCASTSD     8(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 8(DX), Z10, Z2
+	VFMADD231PD.BCST 8(DX), Z11, Z3
+	VFMADD231PD.BCST 8(BX), Z10, Z4
+	VFMADD231PD.BCST 8(BX), Z11, Z5
+	VFMADD231PD.BCST 8(SI), Z10, Z6
+	VFMADD231PD.BCST 8(SI), Z11, Z7
+	VBROADCASTSD     8(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD.Z        256(DI), K1, Z10
+	VMOVUPD.Z        320(DI), K2, Z11
+	VBROADCASTSD     16(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 16(DX), Z10, Z2
+	VFMADD231PD.BCST 16(DX), Z11, Z3
+	VFMADD231PD.BCST 16(BX), Z10, Z4
+	VFMADD231PD.BCST 16(BX), Z11, Z5
+	VFMADD231PD.BCST 16(SI), Z10, Z6
+	VFMADD231PD.BCST 16(SI), Z11, Z7
+	VBROADCASTSD     16(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	VMOVUPD.Z        384(DI), K1, Z10
+	VMOVUPD.Z        448(DI), K2, Z11
+	VBROADCASTSD     24(AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST 24(DX), Z10, Z2
+	VFMADD231PD.BCST 24(DX), Z11, Z3
+	VFMADD231PD.BCST 24(BX), Z10, Z4
+	VFMADD231PD.BCST 24(BX), Z11, Z5
+	VFMADD231PD.BCST 24(SI), Z10, Z6
+	VFMADD231PD.BCST 24(SI), Z11, Z7
+	VBROADCASTSD     24(CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (DI), K1, Z10
+	VMOVUPD.Z        64(DI), K2, Z11
+	VBROADCASTSD     (AX), Z12
+	VFMADD231PD      Z12, Z10, Z0
+	VFMADD231PD      Z12, Z11, Z1
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (BX), Z11, Z5
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VFMADD231PD.BCST (SI), Z11, Z7
+	VBROADCASTSD     (CX), Z12
+	VFMADD231PD      Z12, Z10, Z8
+	VFMADD231PD      Z12, Z11, Z9
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R8
+	SHRQ $0x02, R8
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (DI), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VBROADCASTSD     (CX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	VMOVUPD.Z        128(DI), K1, Z10
+	VBROADCASTSD     8(AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 8(DX), Z10, Z2
+	VFMADD231PD.BCST 8(BX), Z10, Z4
+	VFMADD231PD.BCST 8(SI), Z10, Z6
+	VBROADCASTSD     8(CX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	VMOVUPD.Z        256(DI), K1, Z10
+	VBROADCASTSD     16(AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 16(DX), Z10, Z2
+	VFMADD231PD.BCST 16(BX), Z10, Z4
+	VFMADD231PD.BCST 16(SI), Z10, Z6
+	VBROADCASTSD     16(CX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	VMOVUPD.Z        384(DI), K1, Z10
+	VBROADCASTSD     24(AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST 24(DX), Z10, Z2
+	VFMADD231PD.BCST 24(BX), Z10, Z4
+	VFMADD231PD.BCST 24(SI), Z10, Z6
+	VBROADCASTSD     24(CX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, DI
+	DECQ             R8
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R8
+	ANDQ $0x00000003, R8
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (DI), K1, Z10
+	VBROADCASTSD     (AX), Z11
+	VFMADD231PD      Z11, Z10, Z0
+	VFMADD231PD.BCST (DX), Z10, Z2
+	VFMADD231PD.BCST (BX), Z10, Z4
+	VFMADD231PD.BCST (SI), Z10, Z6
+	VBROADCASTSD     (CX), Z11
+	VFMADD231PD      Z11, Z10, Z8
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, DI
+	DECQ             R8
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z10
+	VADDPD    Z10, Z9, Z9
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile6x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	MOVQ       b+32(FP), BX
+	MOVQ       ak+24(FP), SI
+	SHLQ       $0x03, SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x03, DI
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R8
+
+wholeStep:
+	VMOVUPD      (BX), Z12
+	VMOVUPD      64(BX), Z13
+	VBROADCASTSD (AX), Z14
 	VFMADD231PD  Z14, Z12, Z0
 	VFMADD231PD  Z14, Z13, Z1
-	VBROADCASTSD (DI)(DX*1), Z14
+	VBROADCASTSD (AX)(CX*1), Z14
 	VFMADD231PD  Z14, Z12, Z2
 	VFMADD231PD  Z14, Z13, Z3
-	VBROADCASTSD (DI)(DX*2), Z14
+	VBROADCASTSD (AX)(CX*2), Z14
 	VFMADD231PD  Z14, Z12, Z4
 	VFMADD231PD  Z14, Z13, Z5
-	VBROADCASTSD (R8), Z14
+	VBROADCASTSD (DX), Z14
 	VFMADD231PD  Z14, Z12, Z6
 	VFMADD231PD  Z14, Z13, Z7
-	VBROADCASTSD (R8)(DX*1), Z14
+	VBROADCASTSD (DX)(CX*1), Z14
 	VFMADD231PD  Z14, Z12, Z8
 	VFMADD231PD  Z14, Z13, Z9
-	VBROADCASTSD (R8)(DX*2), Z14
+	VBROADCASTSD (DX)(CX*2), Z14
 	VFMADD231PD  Z14, Z12, Z10
 	VFMADD231PD  Z14, Z13, Z11
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          wide
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R8
+
+raggedStep:
+	VMOVUPD.Z    (BX), K1, Z12
+	VMOVUPD.Z    64(BX), K2, Z13
+	VBROADCASTSD (AX), Z14
+	VFMADD231PD  Z14, Z12, Z0
+	VFMADD231PD  Z14, Z13, Z1
+	VBROADCASTSD (AX)(CX*1), Z14
+	VFMADD231PD  Z14, Z12, Z2
+	VFMADD231PD  Z14, Z13, Z3
+	VBROADCASTSD (AX)(CX*2), Z14
+	VFMADD231PD  Z14, Z12, Z4
+	VFMADD231PD  Z14, Z13, Z5
+	VBROADCASTSD (DX), Z14
+	VFMADD231PD  Z14, Z12, Z6
+	VFMADD231PD  Z14, Z13, Z7
+	VBROADCASTSD (DX)(CX*1), Z14
+	VFMADD231PD  Z14, Z12, Z8
+	VFMADD231PD  Z14, Z13, Z9
+	VBROADCASTSD (DX)(CX*2), Z14
+	VFMADD231PD  Z14, Z12, Z10
+	VFMADD231PD  Z14, Z13, Z11
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R9), K1, Z12
-	VBROADCASTSD (DI), Z13
+	MOVQ k+0(FP), R8
+
+narrowStep:
+	VMOVUPD.Z    (BX), K1, Z12
+	VBROADCASTSD (AX), Z13
 	VFMADD231PD  Z13, Z12, Z0
-	VBROADCASTSD (DI)(DX*1), Z13
+	VBROADCASTSD (AX)(CX*1), Z13
 	VFMADD231PD  Z13, Z12, Z2
-	VBROADCASTSD (DI)(DX*2), Z13
+	VBROADCASTSD (AX)(CX*2), Z13
 	VFMADD231PD  Z13, Z12, Z4
-	VBROADCASTSD (R8), Z13
+	VBROADCASTSD (DX), Z13
 	VFMADD231PD  Z13, Z12, Z6
-	VBROADCASTSD (R8)(DX*1), Z13
+	VBROADCASTSD (DX)(CX*1), Z13
 	VFMADD231PD  Z13, Z12, Z8
-	VBROADCASTSD (R8)(DX*2), Z13
+	VBROADCASTSD (DX)(CX*2), Z13
 	VFMADD231PD  Z13, Z12, Z10
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         SI, R9
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         SI, AX
+	ADDQ         SI, DX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4732,101 +27559,986 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile7x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x08, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns6x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R10), K1, Z14
-	VMOVUPD.Z    64(R10), K2, Z15
-	VBROADCASTSD (DI), Z16
+wholeTurn:
+	VMOVUPD          (CX), Z12
+	VMOVUPD          64(CX), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z12
+	VMOVUPD          64(CX)(BX*1), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z12
+	VMOVUPD          64(CX)(BX*2), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z12
+	VMOVUPD          64(CX)(DI*1), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z12
+	VMOVUPD          64(CX), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z12
+	VMOVUPD.Z        64(CX), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z12
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z12
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z12
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z12
+	VMOVUPD.Z        64(CX), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 8(AX), Z13, Z3
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 16(AX), Z13, Z5
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VFMADD231PD.BCST 24(AX), Z13, Z7
+	VBROADCASTSD     32(AX), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	VFMADD231PD.BCST 40(AX), Z13, Z11
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VBROADCASTSD     32(AX), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VBROADCASTSD     32(AX), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VBROADCASTSD     32(AX), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VBROADCASTSD     32(AX), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(AX), Z12, Z2
+	VFMADD231PD.BCST 16(AX), Z12, Z4
+	VFMADD231PD.BCST 24(AX), Z12, Z6
+	VBROADCASTSD     32(AX), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 40(AX), Z12, Z10
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z11, Z11
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows6x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), CX
+	MOVQ       b+32(FP), R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+	SHRQ       $0x02, R9
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R8), Z12
+	VMOVUPD          64(R8), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (DX), Z13, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX), Z13, Z5
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VFMADD231PD.BCST (SI), Z13, Z7
+	VBROADCASTSD     (DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST (CX), Z12, Z10
+	VFMADD231PD.BCST (CX), Z13, Z11
+	VMOVUPD          128(R8), Z12
+	VMOVUPD          192(R8), Z13
+	VBROADCASTSD     8(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(DX), Z12, Z2
+	VFMADD231PD.BCST 8(DX), Z13, Z3
+	VFMADD231PD.BCST 8(BX), Z12, Z4
+	VFMADD231PD.BCST 8(BX), Z13, Z5
+	VFMADD231PD.BCST 8(SI), Z12, Z6
+	VFMADD231PD.BCST 8(SI), Z13, Z7
+	VBROADCASTSD     8(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 8(CX), Z12, Z10
+	VFMADD231PD.BCST 8(CX), Z13, Z11
+	VMOVUPD          256(R8), Z12
+	VMOVUPD          320(R8), Z13
+	VBROADCASTSD     16(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 16(DX), Z12, Z2
+	VFMADD231PD.BCST 16(DX), Z13, Z3
+	VFMADD231PD.BCST 16(BX), Z12, Z4
+	VFMADD231PD.BCST 16(BX), Z13, Z5
+	VFMADD231PD.BCST 16(SI), Z12, Z6
+	VFMADD231PD.BCST 16(SI), Z13, Z7
+	VBROADCASTSD     16(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 16(CX), Z12, Z10
+	VFMADD231PD.BCST 16(CX), Z13, Z11
+	VMOVUPD          384(R8), Z12
+	VMOVUPD          448(R8), Z13
+	VBROADCASTSD     24(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 24(DX), Z12, Z2
+	VFMADD231PD.BCST 24(DX), Z13, Z3
+	VFMADD231PD.BCST 24(BX), Z12, Z4
+	VFMADD231PD.BCST 24(BX), Z13, Z5
+	VFMADD231PD.BCST 24(SI), Z12, Z6
+	VFMADD231PD.BCST 24(SI), Z13, Z7
+	VBROADCASTSD     24(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 24(CX), Z12, Z10
+	VFMADD231PD.BCST 24(CX), Z13, Z11
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R8), Z12
+	VMOVUPD          64(R8), Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (DX), Z13, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX), Z13, Z5
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VFMADD231PD.BCST (SI), Z13, Z7
+	VBROADCASTSD     (DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST (CX), Z12, Z10
+	VFMADD231PD.BCST (CX), Z13, Z11
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R8), K1, Z12
+	VMOVUPD.Z        64(R8), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (DX), Z13, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX), Z13, Z5
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VFMADD231PD.BCST (SI), Z13, Z7
+	VBROADCASTSD     (DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST (CX), Z12, Z10
+	VFMADD231PD.BCST (CX), Z13, Z11
+	VMOVUPD.Z        128(R8), K1, Z12
+	VMOVUPD.Z        192(R8), K2, Z13
+	VBROADCASTSD     8(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 8(DX), Z12, Z2
+	VFMADD231PD.BCST 8(DX), Z13, Z3
+	VFMADD231PD.BCST 8(BX), Z12, Z4
+	VFMADD231PD.BCST 8(BX), Z13, Z5
+	VFMADD231PD.BCST 8(SI), Z12, Z6
+	VFMADD231PD.BCST 8(SI), Z13, Z7
+	VBROADCASTSD     8(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 8(CX), Z12, Z10
+	VFMADD231PD.BCST 8(CX), Z13, Z11
+	VMOVUPD.Z        256(R8), K1, Z12
+	VMOVUPD.Z        320(R8), K2, Z13
+	VBROADCASTSD     16(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 16(DX), Z12, Z2
+	VFMADD231PD.BCST 16(DX), Z13, Z3
+	VFMADD231PD.BCST 16(BX), Z12, Z4
+	VFMADD231PD.BCST 16(BX), Z13, Z5
+	VFMADD231PD.BCST 16(SI), Z12, Z6
+	VFMADD231PD.BCST 16(SI), Z13, Z7
+	VBROADCASTSD     16(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 16(CX), Z12, Z10
+	VFMADD231PD.BCST 16(CX), Z13, Z11
+	VMOVUPD.Z        384(R8), K1, Z12
+	VMOVUPD.Z        448(R8), K2, Z13
+	VBROADCASTSD     24(AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST 24(DX), Z12, Z2
+	VFMADD231PD.BCST 24(DX), Z13, Z3
+	VFMADD231PD.BCST 24(BX), Z12, Z4
+	VFMADD231PD.BCST 24(BX), Z13, Z5
+	VFMADD231PD.BCST 24(SI), Z12, Z6
+	VFMADD231PD.BCST 24(SI), Z13, Z7
+	VBROADCASTSD     24(DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST 24(CX), Z12, Z10
+	VFMADD231PD.BCST 24(CX), Z13, Z11
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R8), K1, Z12
+	VMOVUPD.Z        64(R8), K2, Z13
+	VBROADCASTSD     (AX), Z14
+	VFMADD231PD      Z14, Z12, Z0
+	VFMADD231PD      Z14, Z13, Z1
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (DX), Z13, Z3
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (BX), Z13, Z5
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VFMADD231PD.BCST (SI), Z13, Z7
+	VBROADCASTSD     (DI), Z14
+	VFMADD231PD      Z14, Z12, Z8
+	VFMADD231PD      Z14, Z13, Z9
+	VFMADD231PD.BCST (CX), Z12, Z10
+	VFMADD231PD.BCST (CX), Z13, Z11
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R9
+	SHRQ $0x02, R9
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R8), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VBROADCASTSD     (DI), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST (CX), Z12, Z10
+	VMOVUPD.Z        128(R8), K1, Z12
+	VBROADCASTSD     8(AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 8(DX), Z12, Z2
+	VFMADD231PD.BCST 8(BX), Z12, Z4
+	VFMADD231PD.BCST 8(SI), Z12, Z6
+	VBROADCASTSD     8(DI), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 8(CX), Z12, Z10
+	VMOVUPD.Z        256(R8), K1, Z12
+	VBROADCASTSD     16(AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 16(DX), Z12, Z2
+	VFMADD231PD.BCST 16(BX), Z12, Z4
+	VFMADD231PD.BCST 16(SI), Z12, Z6
+	VBROADCASTSD     16(DI), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 16(CX), Z12, Z10
+	VMOVUPD.Z        384(R8), K1, Z12
+	VBROADCASTSD     24(AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST 24(DX), Z12, Z2
+	VFMADD231PD.BCST 24(BX), Z12, Z4
+	VFMADD231PD.BCST 24(SI), Z12, Z6
+	VBROADCASTSD     24(DI), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST 24(CX), Z12, Z10
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R8
+	DECQ             R9
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R9
+	ANDQ $0x00000003, R9
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R8), K1, Z12
+	VBROADCASTSD     (AX), Z13
+	VFMADD231PD      Z13, Z12, Z0
+	VFMADD231PD.BCST (DX), Z12, Z2
+	VFMADD231PD.BCST (BX), Z12, Z4
+	VFMADD231PD.BCST (SI), Z12, Z6
+	VBROADCASTSD     (DI), Z13
+	VFMADD231PD      Z13, Z12, Z8
+	VFMADD231PD.BCST (CX), Z12, Z10
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R8
+	DECQ             R9
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z12
+	VADDPD    Z12, Z11, Z11
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile7x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPD      (SI), Z14
+	VMOVUPD      64(SI), Z15
+	VBROADCASTSD (AX), Z16
 	VFMADD231PD  Z16, Z14, Z0
 	VFMADD231PD  Z16, Z15, Z1
-	VBROADCASTSD (DI)(DX*1), Z16
+	VBROADCASTSD (AX)(CX*1), Z16
 	VFMADD231PD  Z16, Z14, Z2
 	VFMADD231PD  Z16, Z15, Z3
-	VBROADCASTSD (DI)(DX*2), Z16
+	VBROADCASTSD (AX)(CX*2), Z16
 	VFMADD231PD  Z16, Z14, Z4
 	VFMADD231PD  Z16, Z15, Z5
-	VBROADCASTSD (R8), Z16
+	VBROADCASTSD (DX), Z16
 	VFMADD231PD  Z16, Z14, Z6
 	VFMADD231PD  Z16, Z15, Z7
-	VBROADCASTSD (R8)(DX*1), Z16
+	VBROADCASTSD (DX)(CX*1), Z16
 	VFMADD231PD  Z16, Z14, Z8
 	VFMADD231PD  Z16, Z15, Z9
-	VBROADCASTSD (R8)(DX*2), Z16
+	VBROADCASTSD (DX)(CX*2), Z16
 	VFMADD231PD  Z16, Z14, Z10
 	VFMADD231PD  Z16, Z15, Z11
-	VBROADCASTSD (R9), Z16
+	VBROADCASTSD (BX), Z16
 	VFMADD231PD  Z16, Z14, Z12
 	VFMADD231PD  Z16, Z15, Z13
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPD.Z    (SI), K1, Z14
+	VMOVUPD.Z    64(SI), K2, Z15
+	VBROADCASTSD (AX), Z16
+	VFMADD231PD  Z16, Z14, Z0
+	VFMADD231PD  Z16, Z15, Z1
+	VBROADCASTSD (AX)(CX*1), Z16
+	VFMADD231PD  Z16, Z14, Z2
+	VFMADD231PD  Z16, Z15, Z3
+	VBROADCASTSD (AX)(CX*2), Z16
+	VFMADD231PD  Z16, Z14, Z4
+	VFMADD231PD  Z16, Z15, Z5
+	VBROADCASTSD (DX), Z16
+	VFMADD231PD  Z16, Z14, Z6
+	VFMADD231PD  Z16, Z15, Z7
+	VBROADCASTSD (DX)(CX*1), Z16
+	VFMADD231PD  Z16, Z14, Z8
+	VFMADD231PD  Z16, Z15, Z9
+	VBROADCASTSD (DX)(CX*2), Z16
+	VFMADD231PD  Z16, Z14, Z10
+	VFMADD231PD  Z16, Z15, Z11
+	VBROADCASTSD (BX), Z16
+	VFMADD231PD  Z16, Z14, Z12
+	VFMADD231PD  Z16, Z15, Z13
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R10), K1, Z14
-	VBROADCASTSD (DI), Z15
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPD.Z    (SI), K1, Z14
+	VBROADCASTSD (AX), Z15
 	VFMADD231PD  Z15, Z14, Z0
-	VBROADCASTSD (DI)(DX*1), Z15
+	VBROADCASTSD (AX)(CX*1), Z15
 	VFMADD231PD  Z15, Z14, Z2
-	VBROADCASTSD (DI)(DX*2), Z15
+	VBROADCASTSD (AX)(CX*2), Z15
 	VFMADD231PD  Z15, Z14, Z4
-	VBROADCASTSD (R8), Z15
+	VBROADCASTSD (DX), Z15
 	VFMADD231PD  Z15, Z14, Z6
-	VBROADCASTSD (R8)(DX*1), Z15
+	VBROADCASTSD (DX)(CX*1), Z15
 	VFMADD231PD  Z15, Z14, Z8
-	VBROADCASTSD (R8)(DX*2), Z15
+	VBROADCASTSD (DX)(CX*2), Z15
 	VFMADD231PD  Z15, Z14, Z10
-	VBROADCASTSD (R9), Z15
+	VBROADCASTSD (BX), Z15
 	VFMADD231PD  Z15, Z14, Z12
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -4896,108 +28608,1082 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile8x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x08, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns7x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R10), K1, Z16
-	VMOVUPD.Z    64(R10), K2, Z17
-	VBROADCASTSD (DI), Z18
+wholeTurn:
+	VMOVUPD          (CX), Z14
+	VMOVUPD          64(CX), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z14
+	VMOVUPD          64(CX)(BX*1), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z14
+	VMOVUPD          64(CX)(BX*2), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z14
+	VMOVUPD          64(CX)(DI*1), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z14
+	VMOVUPD          64(CX), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z14
+	VMOVUPD.Z        64(CX), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z14
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z14
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z14
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z14
+	VMOVUPD.Z        64(CX), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 8(AX), Z15, Z3
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 16(AX), Z15, Z5
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VFMADD231PD.BCST 24(AX), Z15, Z7
+	VBROADCASTSD     32(AX), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 40(AX), Z15, Z11
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	VFMADD231PD.BCST 48(AX), Z15, Z13
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VBROADCASTSD     32(AX), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VBROADCASTSD     32(AX), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VBROADCASTSD     32(AX), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VBROADCASTSD     32(AX), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(AX), Z14, Z2
+	VFMADD231PD.BCST 16(AX), Z14, Z4
+	VFMADD231PD.BCST 24(AX), Z14, Z6
+	VBROADCASTSD     32(AX), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 40(AX), Z14, Z10
+	VFMADD231PD.BCST 48(AX), Z14, Z12
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z13, Z13
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows7x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), CX
+	MOVQ       b+32(FP), R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+	SHRQ       $0x02, R10
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R9), Z14
+	VMOVUPD          64(R9), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX), Z15, Z5
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VFMADD231PD.BCST (SI), Z15, Z7
+	VBROADCASTSD     (DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (R8), Z15, Z11
+	VFMADD231PD.BCST (CX), Z14, Z12
+	VFMADD231PD.BCST (CX), Z15, Z13
+	VMOVUPD          128(R9), Z14
+	VMOVUPD          192(R9), Z15
+	VBROADCASTSD     8(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(DX), Z14, Z2
+	VFMADD231PD.BCST 8(DX), Z15, Z3
+	VFMADD231PD.BCST 8(BX), Z14, Z4
+	VFMADD231PD.BCST 8(BX), Z15, Z5
+	VFMADD231PD.BCST 8(SI), Z14, Z6
+	VFMADD231PD.BCST 8(SI), Z15, Z7
+	VBROADCASTSD     8(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 8(R8), Z14, Z10
+	VFMADD231PD.BCST 8(R8), Z15, Z11
+	VFMADD231PD.BCST 8(CX), Z14, Z12
+	VFMADD231PD.BCST 8(CX), Z15, Z13
+	VMOVUPD          256(R9), Z14
+	VMOVUPD          320(R9), Z15
+	VBROADCASTSD     16(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 16(DX), Z14, Z2
+	VFMADD231PD.BCST 16(DX), Z15, Z3
+	VFMADD231PD.BCST 16(BX), Z14, Z4
+	VFMADD231PD.BCST 16(BX), Z15, Z5
+	VFMADD231PD.BCST 16(SI), Z14, Z6
+	VFMADD231PD.BCST 16(SI), Z15, Z7
+	VBROADCASTSD     16(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 16(R8), Z14, Z10
+	VFMADD231PD.BCST 16(R8), Z15, Z11
+	VFMADD231PD.BCST 16(CX), Z14, Z12
+	VFMADD231PD.BCST 16(CX), Z15, Z13
+	VMOVUPD          384(R9), Z14
+	VMOVUPD          448(R9), Z15
+	VBROADCASTSD     24(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 24(DX), Z14, Z2
+	VFMADD231PD.BCST 24(DX), Z15, Z3
+	VFMADD231PD.BCST 24(BX), Z14, Z4
+	VFMADD231PD.BCST 24(BX), Z15, Z5
+	VFMADD231PD.BCST 24(SI), Z14, Z6
+	VFMADD231PD.BCST 24(SI), Z15, Z7
+	VBROADCASTSD     24(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 24(R8), Z14, Z10
+	VFMADD231PD.BCST 24(R8), Z15, Z11
+	VFMADD231PD.BCST 24(CX), Z14, Z12
+	VFMADD231PD.BCST 24(CX), Z15, Z13
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R9), Z14
+	VMOVUPD          64(R9), Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX), Z15, Z5
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VFMADD231PD.BCST (SI), Z15, Z7
+	VBROADCASTSD     (DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (R8), Z15, Z11
+	VFMADD231PD.BCST (CX), Z14, Z12
+	VFMADD231PD.BCST (CX), Z15, Z13
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R9), K1, Z14
+	VMOVUPD.Z        64(R9), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX), Z15, Z5
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VFMADD231PD.BCST (SI), Z15, Z7
+	VBROADCASTSD     (DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (R8), Z15, Z11
+	VFMADD231PD.BCST (CX), Z14, Z12
+	VFMADD231PD.BCST (CX), Z15, Z13
+	VMOVUPD.Z        128(R9), K1, Z14
+	VMOVUPD.Z        192(R9), K2, Z15
+	VBROADCASTSD     8(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 8(DX), Z14, Z2
+	VFMADD231PD.BCST 8(DX), Z15, Z3
+	VFMADD231PD.BCST 8(BX), Z14, Z4
+	VFMADD231PD.BCST 8(BX), Z15, Z5
+	VFMADD231PD.BCST 8(SI), Z14, Z6
+	VFMADD231PD.BCST 8(SI), Z15, Z7
+	VBROADCASTSD     8(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 8(R8), Z14, Z10
+	VFMADD231PD.BCST 8(R8), Z15, Z11
+	VFMADD231PD.BCST 8(CX), Z14, Z12
+	VFMADD231PD.BCST 8(CX), Z15, Z13
+	VMOVUPD.Z        256(R9), K1, Z14
+	VMOVUPD.Z        320(R9), K2, Z15
+	VBROADCASTSD     16(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 16(DX), Z14, Z2
+	VFMADD231PD.BCST 16(DX), Z15, Z3
+	VFMADD231PD.BCST 16(BX), Z14, Z4
+	VFMADD231PD.BCST 16(BX), Z15, Z5
+	VFMADD231PD.BCST 16(SI), Z14, Z6
+	VFMADD231PD.BCST 16(SI), Z15, Z7
+	VBROADCASTSD     16(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 16(R8), Z14, Z10
+	VFMADD231PD.BCST 16(R8), Z15, Z11
+	VFMADD231PD.BCST 16(CX), Z14, Z12
+	VFMADD231PD.BCST 16(CX), Z15, Z13
+	VMOVUPD.Z        384(R9), K1, Z14
+	VMOVUPD.Z        448(R9), K2, Z15
+	VBROADCASTSD     24(AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST 24(DX), Z14, Z2
+	VFMADD231PD.BCST 24(DX), Z15, Z3
+	VFMADD231PD.BCST 24(BX), Z14, Z4
+	VFMADD231PD.BCST 24(BX), Z15, Z5
+	VFMADD231PD.BCST 24(SI), Z14, Z6
+	VFMADD231PD.BCST 24(SI), Z15, Z7
+	VBROADCASTSD     24(DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST 24(R8), Z14, Z10
+	VFMADD231PD.BCST 24(R8), Z15, Z11
+	VFMADD231PD.BCST 24(CX), Z14, Z12
+	VFMADD231PD.BCST 24(CX), Z15, Z13
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R9), K1, Z14
+	VMOVUPD.Z        64(R9), K2, Z15
+	VBROADCASTSD     (AX), Z16
+	VFMADD231PD      Z16, Z14, Z0
+	VFMADD231PD      Z16, Z15, Z1
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (BX), Z15, Z5
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VFMADD231PD.BCST (SI), Z15, Z7
+	VBROADCASTSD     (DI), Z16
+	VFMADD231PD      Z16, Z14, Z8
+	VFMADD231PD      Z16, Z15, Z9
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (R8), Z15, Z11
+	VFMADD231PD.BCST (CX), Z14, Z12
+	VFMADD231PD.BCST (CX), Z15, Z13
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R10
+	SHRQ $0x02, R10
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R9), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VBROADCASTSD     (DI), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (CX), Z14, Z12
+	VMOVUPD.Z        128(R9), K1, Z14
+	VBROADCASTSD     8(AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 8(DX), Z14, Z2
+	VFMADD231PD.BCST 8(BX), Z14, Z4
+	VFMADD231PD.BCST 8(SI), Z14, Z6
+	VBROADCASTSD     8(DI), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 8(R8), Z14, Z10
+	VFMADD231PD.BCST 8(CX), Z14, Z12
+	VMOVUPD.Z        256(R9), K1, Z14
+	VBROADCASTSD     16(AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 16(DX), Z14, Z2
+	VFMADD231PD.BCST 16(BX), Z14, Z4
+	VFMADD231PD.BCST 16(SI), Z14, Z6
+	VBROADCASTSD     16(DI), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 16(R8), Z14, Z10
+	VFMADD231PD.BCST 16(CX), Z14, Z12
+	VMOVUPD.Z        384(R9), K1, Z14
+	VBROADCASTSD     24(AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST 24(DX), Z14, Z2
+	VFMADD231PD.BCST 24(BX), Z14, Z4
+	VFMADD231PD.BCST 24(SI), Z14, Z6
+	VBROADCASTSD     24(DI), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST 24(R8), Z14, Z10
+	VFMADD231PD.BCST 24(CX), Z14, Z12
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R9
+	DECQ             R10
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R10
+	ANDQ $0x00000003, R10
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R9), K1, Z14
+	VBROADCASTSD     (AX), Z15
+	VFMADD231PD      Z15, Z14, Z0
+	VFMADD231PD.BCST (DX), Z14, Z2
+	VFMADD231PD.BCST (BX), Z14, Z4
+	VFMADD231PD.BCST (SI), Z14, Z6
+	VBROADCASTSD     (DI), Z15
+	VFMADD231PD      Z15, Z14, Z8
+	VFMADD231PD.BCST (R8), Z14, Z10
+	VFMADD231PD.BCST (CX), Z14, Z12
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R9
+	DECQ             R10
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z14
+	VADDPD    Z14, Z13, Z13
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile8x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPD      (SI), Z16
+	VMOVUPD      64(SI), Z17
+	VBROADCASTSD (AX), Z18
 	VFMADD231PD  Z18, Z16, Z0
 	VFMADD231PD  Z18, Z17, Z1
-	VBROADCASTSD (DI)(DX*1), Z18
+	VBROADCASTSD (AX)(CX*1), Z18
 	VFMADD231PD  Z18, Z16, Z2
 	VFMADD231PD  Z18, Z17, Z3
-	VBROADCASTSD (DI)(DX*2), Z18
+	VBROADCASTSD (AX)(CX*2), Z18
 	VFMADD231PD  Z18, Z16, Z4
 	VFMADD231PD  Z18, Z17, Z5
-	VBROADCASTSD (R8), Z18
+	VBROADCASTSD (DX), Z18
 	VFMADD231PD  Z18, Z16, Z6
 	VFMADD231PD  Z18, Z17, Z7
-	VBROADCASTSD (R8)(DX*1), Z18
+	VBROADCASTSD (DX)(CX*1), Z18
 	VFMADD231PD  Z18, Z16, Z8
 	VFMADD231PD  Z18, Z17, Z9
-	VBROADCASTSD (R8)(DX*2), Z18
+	VBROADCASTSD (DX)(CX*2), Z18
 	VFMADD231PD  Z18, Z16, Z10
 	VFMADD231PD  Z18, Z17, Z11
-	VBROADCASTSD (R9), Z18
+	VBROADCASTSD (BX), Z18
 	VFMADD231PD  Z18, Z16, Z12
 	VFMADD231PD  Z18, Z17, Z13
-	VBROADCASTSD (R9)(DX*1), Z18
+	VBROADCASTSD (BX)(CX*1), Z18
 	VFMADD231PD  Z18, Z16, Z14
 	VFMADD231PD  Z18, Z17, Z15
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPD.Z    (SI), K1, Z16
+	VMOVUPD.Z    64(SI), K2, Z17
+	VBROADCASTSD (AX), Z18
+	VFMADD231PD  Z18, Z16, Z0
+	VFMADD231PD  Z18, Z17, Z1
+	VBROADCASTSD (AX)(CX*1), Z18
+	VFMADD231PD  Z18, Z16, Z2
+	VFMADD231PD  Z18, Z17, Z3
+	VBROADCASTSD (AX)(CX*2), Z18
+	VFMADD231PD  Z18, Z16, Z4
+	VFMADD231PD  Z18, Z17, Z5
+	VBROADCASTSD (DX), Z18
+	VFMADD231PD  Z18, Z16, Z6
+	VFMADD231PD  Z18, Z17, Z7
+	VBROADCASTSD (DX)(CX*1), Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z17, Z9
+	VBROADCASTSD (DX)(CX*2), Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z17, Z11
+	VBROADCASTSD (BX), Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z17, Z13
+	VBROADCASTSD (BX)(CX*1), Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z17, Z15
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R10), K1, Z16
-	VBROADCASTSD (DI), Z17
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPD.Z    (SI), K1, Z16
+	VBROADCASTSD (AX), Z17
 	VFMADD231PD  Z17, Z16, Z0
-	VBROADCASTSD (DI)(DX*1), Z17
+	VBROADCASTSD (AX)(CX*1), Z17
 	VFMADD231PD  Z17, Z16, Z2
-	VBROADCASTSD (DI)(DX*2), Z17
+	VBROADCASTSD (AX)(CX*2), Z17
 	VFMADD231PD  Z17, Z16, Z4
-	VBROADCASTSD (R8), Z17
+	VBROADCASTSD (DX), Z17
 	VFMADD231PD  Z17, Z16, Z6
-	VBROADCASTSD (R8)(DX*1), Z17
+	VBROADCASTSD (DX)(CX*1), Z17
 	VFMADD231PD  Z17, Z16, Z8
-	VBROADCASTSD (R8)(DX*2), Z17
+	VBROADCASTSD (DX)(CX*2), Z17
 	VFMADD231PD  Z17, Z16, Z10
-	VBROADCASTSD (R9), Z17
+	VBROADCASTSD (BX), Z17
 	VFMADD231PD  Z17, Z16, Z12
-	VBROADCASTSD (R9)(DX*1), Z17
+	VBROADCASTSD (BX)(CX*1), Z17
 	VFMADD231PD  Z17, Z16, Z14
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -5075,115 +29761,1178 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile9x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	MOVQ   b+32(FP), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R11
-	SHLQ   CL, R11
-	DECQ   R11
-	KMOVW  R11, K1
-	SHRQ   $0x08, R11
-	KMOVW  R11, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns8x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R10), K1, Z18
-	VMOVUPD.Z    64(R10), K2, Z19
-	VBROADCASTSD (DI), Z20
+wholeTurn:
+	VMOVUPD          (CX), Z16
+	VMOVUPD          64(CX), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z16
+	VMOVUPD          64(CX)(BX*1), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z16
+	VMOVUPD          64(CX)(BX*2), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z16
+	VMOVUPD          64(CX)(DI*1), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z16
+	VMOVUPD          64(CX), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z16
+	VMOVUPD.Z        64(CX), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z16
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z16
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z16
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z16
+	VMOVUPD.Z        64(CX), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 8(AX), Z17, Z3
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 16(AX), Z17, Z5
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VFMADD231PD.BCST 24(AX), Z17, Z7
+	VBROADCASTSD     32(AX), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 40(AX), Z17, Z11
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 48(AX), Z17, Z13
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	VFMADD231PD.BCST 56(AX), Z17, Z15
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VBROADCASTSD     32(AX), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VBROADCASTSD     32(AX), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VBROADCASTSD     32(AX), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VBROADCASTSD     32(AX), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(AX), Z16, Z2
+	VFMADD231PD.BCST 16(AX), Z16, Z4
+	VFMADD231PD.BCST 24(AX), Z16, Z6
+	VBROADCASTSD     32(AX), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 40(AX), Z16, Z10
+	VFMADD231PD.BCST 48(AX), Z16, Z12
+	VFMADD231PD.BCST 56(AX), Z16, Z14
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z15, Z15
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows8x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), CX
+	MOVQ       b+32(FP), R10
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R11
+	SHRQ       $0x02, R11
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R10), Z16
+	VMOVUPD          64(R10), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (DX), Z17, Z3
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (BX), Z17, Z5
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VFMADD231PD.BCST (SI), Z17, Z7
+	VBROADCASTSD     (DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R8), Z17, Z11
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (R9), Z17, Z13
+	VFMADD231PD.BCST (CX), Z16, Z14
+	VFMADD231PD.BCST (CX), Z17, Z15
+	VMOVUPD          128(R10), Z16
+	VMOVUPD          192(R10), Z17
+	VBROADCASTSD     8(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(DX), Z16, Z2
+	VFMADD231PD.BCST 8(DX), Z17, Z3
+	VFMADD231PD.BCST 8(BX), Z16, Z4
+	VFMADD231PD.BCST 8(BX), Z17, Z5
+	VFMADD231PD.BCST 8(SI), Z16, Z6
+	VFMADD231PD.BCST 8(SI), Z17, Z7
+	VBROADCASTSD     8(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 8(R8), Z16, Z10
+	VFMADD231PD.BCST 8(R8), Z17, Z11
+	VFMADD231PD.BCST 8(R9), Z16, Z12
+	VFMADD231PD.BCST 8(R9), Z17, Z13
+	VFMADD231PD.BCST 8(CX), Z16, Z14
+	VFMADD231PD.BCST 8(CX), Z17, Z15
+	VMOVUPD          256(R10), Z16
+	VMOVUPD          320(R10), Z17
+	VBROADCASTSD     16(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 16(DX), Z16, Z2
+	VFMADD231PD.BCST 16(DX), Z17, Z3
+	VFMADD231PD.BCST 16(BX), Z16, Z4
+	VFMADD231PD.BCST 16(BX), Z17, Z5
+	VFMADD231PD.BCST 16(SI), Z16, Z6
+	VFMADD231PD.BCST 16(SI), Z17, Z7
+	VBROADCASTSD     16(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 16(R8), Z16, Z10
+	VFMADD231PD.BCST 16(R8), Z17, Z11
+	VFMADD231PD.BCST 16(R9), Z16, Z12
+	VFMADD231PD.BCST 16(R9), Z17, Z13
+	VFMADD231PD.BCST 16(CX), Z16, Z14
+	VFMADD231PD.BCST 16(CX), Z17, Z15
+	VMOVUPD          384(R10), Z16
+	VMOVUPD          448(R10), Z17
+	VBROADCASTSD     24(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 24(DX), Z16, Z2
+	VFMADD231PD.BCST 24(DX), Z17, Z3
+	VFMADD231PD.BCST 24(BX), Z16, Z4
+	VFMADD231PD.BCST 24(BX), Z17, Z5
+	VFMADD231PD.BCST 24(SI), Z16, Z6
+	VFMADD231PD.BCST 24(SI), Z17, Z7
+	VBROADCASTSD     24(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 24(R8), Z16, Z10
+	VFMADD231PD.BCST 24(R8), Z17, Z11
+	VFMADD231PD.BCST 24(R9), Z16, Z12
+	VFMADD231PD.BCST 24(R9), Z17, Z13
+	VFMADD231PD.BCST 24(CX), Z16, Z14
+	VFMADD231PD.BCST 24(CX), Z17, Z15
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R10), Z16
+	VMOVUPD          64(R10), Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (DX), Z17, Z3
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (BX), Z17, Z5
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VFMADD231PD.BCST (SI), Z17, Z7
+	VBROADCASTSD     (DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R8), Z17, Z11
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (R9), Z17, Z13
+	VFMADD231PD.BCST (CX), Z16, Z14
+	VFMADD231PD.BCST (CX), Z17, Z15
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R11
+	SHRQ $0x02, R11
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R10), K1, Z16
+	VMOVUPD.Z        64(R10), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (DX), Z17, Z3
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (BX), Z17, Z5
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VFMADD231PD.BCST (SI), Z17, Z7
+	VBROADCASTSD     (DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R8), Z17, Z11
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (R9), Z17, Z13
+	VFMADD231PD.BCST (CX), Z16, Z14
+	VFMADD231PD.BCST (CX), Z17, Z15
+	VMOVUPD.Z        128(R10), K1, Z16
+	VMOVUPD.Z        192(R10), K2, Z17
+	VBROADCASTSD     8(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 8(DX), Z16, Z2
+	VFMADD231PD.BCST 8(DX), Z17, Z3
+	VFMADD231PD.BCST 8(BX), Z16, Z4
+	VFMADD231PD.BCST 8(BX), Z17, Z5
+	VFMADD231PD.BCST 8(SI), Z16, Z6
+	VFMADD231PD.BCST 8(SI), Z17, Z7
+	VBROADCASTSD     8(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 8(R8), Z16, Z10
+	VFMADD231PD.BCST 8(R8), Z17, Z11
+	VFMADD231PD.BCST 8(R9), Z16, Z12
+	VFMADD231PD.BCST 8(R9), Z17, Z13
+	VFMADD231PD.BCST 8(CX), Z16, Z14
+	VFMADD231PD.BCST 8(CX), Z17, Z15
+	VMOVUPD.Z        256(R10), K1, Z16
+	VMOVUPD.Z        320(R10), K2, Z17
+	VBROADCASTSD     16(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 16(DX), Z16, Z2
+	VFMADD231PD.BCST 16(DX), Z17, Z3
+	VFMADD231PD.BCST 16(BX), Z16, Z4
+	VFMADD231PD.BCST 16(BX), Z17, Z5
+	VFMADD231PD.BCST 16(SI), Z16, Z6
+	VFMADD231PD.BCST 16(SI), Z17, Z7
+	VBROADCASTSD     16(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 16(R8), Z16, Z10
+	VFMADD231PD.BCST 16(R8), Z17, Z11
+	VFMADD231PD.BCST 16(R9), Z16, Z12
+	VFMADD231PD.BCST 16(R9), Z17, Z13
+	VFMADD231PD.BCST 16(CX), Z16, Z14
+	VFMADD231PD.BCST 16(CX), Z17, Z15
+	VMOVUPD.Z        384(R10), K1, Z16
+	VMOVUPD.Z        448(R10), K2, Z17
+	VBROADCASTSD     24(AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST 24(DX), Z16, Z2
+	VFMADD231PD.BCST 24(DX), Z17, Z3
+	VFMADD231PD.BCST 24(BX), Z16, Z4
+	VFMADD231PD.BCST 24(BX), Z17, Z5
+	VFMADD231PD.BCST 24(SI), Z16, Z6
+	VFMADD231PD.BCST 24(SI), Z17, Z7
+	VBROADCASTSD     24(DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST 24(R8), Z16, Z10
+	VFMADD231PD.BCST 24(R8), Z17, Z11
+	VFMADD231PD.BCST 24(R9), Z16, Z12
+	VFMADD231PD.BCST 24(R9), Z17, Z13
+	VFMADD231PD.BCST 24(CX), Z16, Z14
+	VFMADD231PD.BCST 24(CX), Z17, Z15
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R10), K1, Z16
+	VMOVUPD.Z        64(R10), K2, Z17
+	VBROADCASTSD     (AX), Z18
+	VFMADD231PD      Z18, Z16, Z0
+	VFMADD231PD      Z18, Z17, Z1
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (DX), Z17, Z3
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (BX), Z17, Z5
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VFMADD231PD.BCST (SI), Z17, Z7
+	VBROADCASTSD     (DI), Z18
+	VFMADD231PD      Z18, Z16, Z8
+	VFMADD231PD      Z18, Z17, Z9
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R8), Z17, Z11
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (R9), Z17, Z13
+	VFMADD231PD.BCST (CX), Z16, Z14
+	VFMADD231PD.BCST (CX), Z17, Z15
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R11
+	SHRQ $0x02, R11
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R10), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VBROADCASTSD     (DI), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (CX), Z16, Z14
+	VMOVUPD.Z        128(R10), K1, Z16
+	VBROADCASTSD     8(AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 8(DX), Z16, Z2
+	VFMADD231PD.BCST 8(BX), Z16, Z4
+	VFMADD231PD.BCST 8(SI), Z16, Z6
+	VBROADCASTSD     8(DI), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 8(R8), Z16, Z10
+	VFMADD231PD.BCST 8(R9), Z16, Z12
+	VFMADD231PD.BCST 8(CX), Z16, Z14
+	VMOVUPD.Z        256(R10), K1, Z16
+	VBROADCASTSD     16(AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 16(DX), Z16, Z2
+	VFMADD231PD.BCST 16(BX), Z16, Z4
+	VFMADD231PD.BCST 16(SI), Z16, Z6
+	VBROADCASTSD     16(DI), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 16(R8), Z16, Z10
+	VFMADD231PD.BCST 16(R9), Z16, Z12
+	VFMADD231PD.BCST 16(CX), Z16, Z14
+	VMOVUPD.Z        384(R10), K1, Z16
+	VBROADCASTSD     24(AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST 24(DX), Z16, Z2
+	VFMADD231PD.BCST 24(BX), Z16, Z4
+	VFMADD231PD.BCST 24(SI), Z16, Z6
+	VBROADCASTSD     24(DI), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST 24(R8), Z16, Z10
+	VFMADD231PD.BCST 24(R9), Z16, Z12
+	VFMADD231PD.BCST 24(CX), Z16, Z14
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R10
+	DECQ             R11
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R11
+	ANDQ $0x00000003, R11
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R10), K1, Z16
+	VBROADCASTSD     (AX), Z17
+	VFMADD231PD      Z17, Z16, Z0
+	VFMADD231PD.BCST (DX), Z16, Z2
+	VFMADD231PD.BCST (BX), Z16, Z4
+	VFMADD231PD.BCST (SI), Z16, Z6
+	VBROADCASTSD     (DI), Z17
+	VFMADD231PD      Z17, Z16, Z8
+	VFMADD231PD.BCST (R8), Z16, Z10
+	VFMADD231PD.BCST (R9), Z16, Z12
+	VFMADD231PD.BCST (CX), Z16, Z14
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R10
+	DECQ             R11
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z16
+	VADDPD    Z16, Z15, Z15
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile9x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	MOVQ       b+32(FP), SI
+	MOVQ       ak+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x03, R8
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R9
+
+wholeStep:
+	VMOVUPD      (SI), Z18
+	VMOVUPD      64(SI), Z19
+	VBROADCASTSD (AX), Z20
 	VFMADD231PD  Z20, Z18, Z0
 	VFMADD231PD  Z20, Z19, Z1
-	VBROADCASTSD (DI)(DX*1), Z20
+	VBROADCASTSD (AX)(CX*1), Z20
 	VFMADD231PD  Z20, Z18, Z2
 	VFMADD231PD  Z20, Z19, Z3
-	VBROADCASTSD (DI)(DX*2), Z20
+	VBROADCASTSD (AX)(CX*2), Z20
 	VFMADD231PD  Z20, Z18, Z4
 	VFMADD231PD  Z20, Z19, Z5
-	VBROADCASTSD (R8), Z20
+	VBROADCASTSD (DX), Z20
 	VFMADD231PD  Z20, Z18, Z6
 	VFMADD231PD  Z20, Z19, Z7
-	VBROADCASTSD (R8)(DX*1), Z20
+	VBROADCASTSD (DX)(CX*1), Z20
 	VFMADD231PD  Z20, Z18, Z8
 	VFMADD231PD  Z20, Z19, Z9
-	VBROADCASTSD (R8)(DX*2), Z20
+	VBROADCASTSD (DX)(CX*2), Z20
 	VFMADD231PD  Z20, Z18, Z10
 	VFMADD231PD  Z20, Z19, Z11
-	VBROADCASTSD (R9), Z20
+	VBROADCASTSD (BX), Z20
 	VFMADD231PD  Z20, Z18, Z12
 	VFMADD231PD  Z20, Z19, Z13
-	VBROADCASTSD (R9)(DX*1), Z20
+	VBROADCASTSD (BX)(CX*1), Z20
 	VFMADD231PD  Z20, Z18, Z14
 	VFMADD231PD  Z20, Z19, Z15
-	VBROADCASTSD (R9)(DX*2), Z20
+	VBROADCASTSD (BX)(CX*2), Z20
 	VFMADD231PD  Z20, Z18, Z16
 	VFMADD231PD  Z20, Z19, Z17
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          wide
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R9
+
+raggedStep:
+	VMOVUPD.Z    (SI), K1, Z18
+	VMOVUPD.Z    64(SI), K2, Z19
+	VBROADCASTSD (AX), Z20
+	VFMADD231PD  Z20, Z18, Z0
+	VFMADD231PD  Z20, Z19, Z1
+	VBROADCASTSD (AX)(CX*1), Z20
+	VFMADD231PD  Z20, Z18, Z2
+	VFMADD231PD  Z20, Z19, Z3
+	VBROADCASTSD (AX)(CX*2), Z20
+	VFMADD231PD  Z20, Z18, Z4
+	VFMADD231PD  Z20, Z19, Z5
+	VBROADCASTSD (DX), Z20
+	VFMADD231PD  Z20, Z18, Z6
+	VFMADD231PD  Z20, Z19, Z7
+	VBROADCASTSD (DX)(CX*1), Z20
+	VFMADD231PD  Z20, Z18, Z8
+	VFMADD231PD  Z20, Z19, Z9
+	VBROADCASTSD (DX)(CX*2), Z20
+	VFMADD231PD  Z20, Z18, Z10
+	VFMADD231PD  Z20, Z19, Z11
+	VBROADCASTSD (BX), Z20
+	VFMADD231PD  Z20, Z18, Z12
+	VFMADD231PD  Z20, Z19, Z13
+	VBROADCASTSD (BX)(CX*1), Z20
+	VFMADD231PD  Z20, Z18, Z14
+	VFMADD231PD  Z20, Z19, Z15
+	VBROADCASTSD (BX)(CX*2), Z20
+	VFMADD231PD  Z20, Z18, Z16
+	VFMADD231PD  Z20, Z19, Z17
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R10), K1, Z18
-	VBROADCASTSD (DI), Z19
+	MOVQ k+0(FP), R9
+
+narrowStep:
+	VMOVUPD.Z    (SI), K1, Z18
+	VBROADCASTSD (AX), Z19
 	VFMADD231PD  Z19, Z18, Z0
-	VBROADCASTSD (DI)(DX*1), Z19
+	VBROADCASTSD (AX)(CX*1), Z19
 	VFMADD231PD  Z19, Z18, Z2
-	VBROADCASTSD (DI)(DX*2), Z19
+	VBROADCASTSD (AX)(CX*2), Z19
 	VFMADD231PD  Z19, Z18, Z4
-	VBROADCASTSD (R8), Z19
+	VBROADCASTSD (DX), Z19
 	VFMADD231PD  Z19, Z18, Z6
-	VBROADCASTSD (R8)(DX*1), Z19
+	VBROADCASTSD (DX)(CX*1), Z19
 	VFMADD231PD  Z19, Z18, Z8
-	VBROADCASTSD (R8)(DX*2), Z19
+	VBROADCASTSD (DX)(CX*2), Z19
 	VFMADD231PD  Z19, Z18, Z10
-	VBROADCASTSD (R9), Z19
+	VBROADCASTSD (BX), Z19
 	VFMADD231PD  Z19, Z18, Z12
-	VBROADCASTSD (R9)(DX*1), Z19
+	VBROADCASTSD (BX)(CX*1), Z19
 	VFMADD231PD  Z19, Z18, Z14
-	VBROADCASTSD (R9)(DX*2), Z19
+	VBROADCASTSD (BX)(CX*2), Z19
 	VFMADD231PD  Z19, Z18, Z16
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         SI, R10
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         DI, AX
+	ADDQ         DI, DX
+	ADDQ         DI, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -5269,126 +31018,1309 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile10x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x08, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns9x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R11), K1, Z20
-	VMOVUPD.Z    64(R11), K2, Z21
-	VBROADCASTSD (DI), Z22
+wholeTurn:
+	VMOVUPD          (CX), Z18
+	VMOVUPD          64(CX), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z18
+	VMOVUPD          64(CX)(BX*1), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z18
+	VMOVUPD          64(CX)(BX*2), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z18
+	VMOVUPD          64(CX)(DI*1), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z18
+	VMOVUPD          64(CX), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z18
+	VMOVUPD.Z        64(CX), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z18
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z18
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z18
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z18
+	VMOVUPD.Z        64(CX), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 8(AX), Z19, Z3
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 16(AX), Z19, Z5
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VFMADD231PD.BCST 24(AX), Z19, Z7
+	VBROADCASTSD     32(AX), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 40(AX), Z19, Z11
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 48(AX), Z19, Z13
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VFMADD231PD.BCST 56(AX), Z19, Z15
+	VBROADCASTSD     64(AX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VBROADCASTSD     32(AX), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VBROADCASTSD     64(AX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VBROADCASTSD     32(AX), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VBROADCASTSD     64(AX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VBROADCASTSD     32(AX), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VBROADCASTSD     64(AX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VBROADCASTSD     32(AX), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VBROADCASTSD     64(AX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(AX), Z18, Z2
+	VFMADD231PD.BCST 16(AX), Z18, Z4
+	VFMADD231PD.BCST 24(AX), Z18, Z6
+	VBROADCASTSD     32(AX), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 40(AX), Z18, Z10
+	VFMADD231PD.BCST 48(AX), Z18, Z12
+	VFMADD231PD.BCST 56(AX), Z18, Z14
+	VBROADCASTSD     64(AX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z17, Z17
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows9x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), CX
+	MOVQ       b+32(FP), R11
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R12
+	SHRQ       $0x02, R12
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R11), Z18
+	VMOVUPD          64(R11), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (BX), Z19, Z5
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST (SI), Z19, Z7
+	VBROADCASTSD     (DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R8), Z19, Z11
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R9), Z19, Z13
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VFMADD231PD.BCST (R10), Z19, Z15
+	VBROADCASTSD     (CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD          128(R11), Z18
+	VMOVUPD          192(R11), Z19
+	VBROADCASTSD     8(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(DX), Z18, Z2
+	VFMADD231PD.BCST 8(DX), Z19, Z3
+	VFMADD231PD.BCST 8(BX), Z18, Z4
+	VFMADD231PD.BCST 8(BX), Z19, Z5
+	VFMADD231PD.BCST 8(SI), Z18, Z6
+	VFMADD231PD.BCST 8(SI), Z19, Z7
+	VBROADCASTSD     8(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 8(R8), Z18, Z10
+	VFMADD231PD.BCST 8(R8), Z19, Z11
+	VFMADD231PD.BCST 8(R9), Z18, Z12
+	VFMADD231PD.BCST 8(R9), Z19, Z13
+	VFMADD231PD.BCST 8(R10), Z18, Z14
+	VFMADD231PD.BCST 8(R10), Z19, Z15
+	VBROADCASTSD     8(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD          256(R11), Z18
+	VMOVUPD          320(R11), Z19
+	VBROADCASTSD     16(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 16(DX), Z18, Z2
+	VFMADD231PD.BCST 16(DX), Z19, Z3
+	VFMADD231PD.BCST 16(BX), Z18, Z4
+	VFMADD231PD.BCST 16(BX), Z19, Z5
+	VFMADD231PD.BCST 16(SI), Z18, Z6
+	VFMADD231PD.BCST 16(SI), Z19, Z7
+	VBROADCASTSD     16(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 16(R8), Z18, Z10
+	VFMADD231PD.BCST 16(R8), Z19, Z11
+	VFMADD231PD.BCST 16(R9), Z18, Z12
+	VFMADD231PD.BCST 16(R9), Z19, Z13
+	VFMADD231PD.BCST 16(R10), Z18, Z14
+	VFMADD231PD.BCST 16(R10), Z19, Z15
+	VBROADCASTSD     16(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD          384(R11), Z18
+	VMOVUPD          448(R11), Z19
+	VBROADCASTSD     24(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 24(DX), Z18, Z2
+	VFMADD231PD.BCST 24(DX), Z19, Z3
+	VFMADD231PD.BCST 24(BX), Z18, Z4
+	VFMADD231PD.BCST 24(BX), Z19, Z5
+	VFMADD231PD.BCST 24(SI), Z18, Z6
+	VFMADD231PD.BCST 24(SI), Z19, Z7
+	VBROADCASTSD     24(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 24(R8), Z18, Z10
+	VFMADD231PD.BCST 24(R8), Z19, Z11
+	VFMADD231PD.BCST 24(R9), Z18, Z12
+	VFMADD231PD.BCST 24(R9), Z19, Z13
+	VFMADD231PD.BCST 24(R10), Z18, Z14
+	VFMADD231PD.BCST 24(R10), Z19, Z15
+	VBROADCASTSD     24(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R11), Z18
+	VMOVUPD          64(R11), Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (BX), Z19, Z5
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST (SI), Z19, Z7
+	VBROADCASTSD     (DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R8), Z19, Z11
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R9), Z19, Z13
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VFMADD231PD.BCST (R10), Z19, Z15
+	VBROADCASTSD     (CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R12
+	SHRQ $0x02, R12
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R11), K1, Z18
+	VMOVUPD.Z        64(R11), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (BX), Z19, Z5
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST (SI), Z19, Z7
+	VBROADCASTSD     (DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R8), Z19, Z11
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R9), Z19, Z13
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VFMADD231PD.BCST (R10), Z19, Z15
+	VBROADCASTSD     (CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD.Z        128(R11), K1, Z18
+	VMOVUPD.Z        192(R11), K2, Z19
+	VBROADCASTSD     8(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 8(DX), Z18, Z2
+	VFMADD231PD.BCST 8(DX), Z19, Z3
+	VFMADD231PD.BCST 8(BX), Z18, Z4
+	VFMADD231PD.BCST 8(BX), Z19, Z5
+	VFMADD231PD.BCST 8(SI), Z18, Z6
+	VFMADD231PD.BCST 8(SI), Z19, Z7
+	VBROADCASTSD     8(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 8(R8), Z18, Z10
+	VFMADD231PD.BCST 8(R8), Z19, Z11
+	VFMADD231PD.BCST 8(R9), Z18, Z12
+	VFMADD231PD.BCST 8(R9), Z19, Z13
+	VFMADD231PD.BCST 8(R10), Z18, Z14
+	VFMADD231PD.BCST 8(R10), Z19, Z15
+	VBROADCASTSD     8(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD.Z        256(R11), K1, Z18
+	VMOVUPD.Z        320(R11), K2, Z19
+	VBROADCASTSD     16(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 16(DX), Z18, Z2
+	VFMADD231PD.BCST 16(DX), Z19, Z3
+	VFMADD231PD.BCST 16(BX), Z18, Z4
+	VFMADD231PD.BCST 16(BX), Z19, Z5
+	VFMADD231PD.BCST 16(SI), Z18, Z6
+	VFMADD231PD.BCST 16(SI), Z19, Z7
+	VBROADCASTSD     16(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 16(R8), Z18, Z10
+	VFMADD231PD.BCST 16(R8), Z19, Z11
+	VFMADD231PD.BCST 16(R9), Z18, Z12
+	VFMADD231PD.BCST 16(R9), Z19, Z13
+	VFMADD231PD.BCST 16(R10), Z18, Z14
+	VFMADD231PD.BCST 16(R10), Z19, Z15
+	VBROADCASTSD     16(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	VMOVUPD.Z        384(R11), K1, Z18
+	VMOVUPD.Z        448(R11), K2, Z19
+	VBROADCASTSD     24(AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST 24(DX), Z18, Z2
+	VFMADD231PD.BCST 24(DX), Z19, Z3
+	VFMADD231PD.BCST 24(BX), Z18, Z4
+	VFMADD231PD.BCST 24(BX), Z19, Z5
+	VFMADD231PD.BCST 24(SI), Z18, Z6
+	VFMADD231PD.BCST 24(SI), Z19, Z7
+	VBROADCASTSD     24(DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST 24(R8), Z18, Z10
+	VFMADD231PD.BCST 24(R8), Z19, Z11
+	VFMADD231PD.BCST 24(R9), Z18, Z12
+	VFMADD231PD.BCST 24(R9), Z19, Z13
+	VFMADD231PD.BCST 24(R10), Z18, Z14
+	VFMADD231PD.BCST 24(R10), Z19, Z15
+	VBROADCASTSD     24(CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R11), K1, Z18
+	VMOVUPD.Z        64(R11), K2, Z19
+	VBROADCASTSD     (AX), Z20
+	VFMADD231PD      Z20, Z18, Z0
+	VFMADD231PD      Z20, Z19, Z1
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (BX), Z19, Z5
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VFMADD231PD.BCST (SI), Z19, Z7
+	VBROADCASTSD     (DI), Z20
+	VFMADD231PD      Z20, Z18, Z8
+	VFMADD231PD      Z20, Z19, Z9
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R8), Z19, Z11
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R9), Z19, Z13
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VFMADD231PD.BCST (R10), Z19, Z15
+	VBROADCASTSD     (CX), Z20
+	VFMADD231PD      Z20, Z18, Z16
+	VFMADD231PD      Z20, Z19, Z17
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R12
+	SHRQ $0x02, R12
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R11), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VBROADCASTSD     (DI), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VBROADCASTSD     (CX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	VMOVUPD.Z        128(R11), K1, Z18
+	VBROADCASTSD     8(AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 8(DX), Z18, Z2
+	VFMADD231PD.BCST 8(BX), Z18, Z4
+	VFMADD231PD.BCST 8(SI), Z18, Z6
+	VBROADCASTSD     8(DI), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 8(R8), Z18, Z10
+	VFMADD231PD.BCST 8(R9), Z18, Z12
+	VFMADD231PD.BCST 8(R10), Z18, Z14
+	VBROADCASTSD     8(CX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	VMOVUPD.Z        256(R11), K1, Z18
+	VBROADCASTSD     16(AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 16(DX), Z18, Z2
+	VFMADD231PD.BCST 16(BX), Z18, Z4
+	VFMADD231PD.BCST 16(SI), Z18, Z6
+	VBROADCASTSD     16(DI), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 16(R8), Z18, Z10
+	VFMADD231PD.BCST 16(R9), Z18, Z12
+	VFMADD231PD.BCST 16(R10), Z18, Z14
+	VBROADCASTSD     16(CX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	VMOVUPD.Z        384(R11), K1, Z18
+	VBROADCASTSD     24(AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST 24(DX), Z18, Z2
+	VFMADD231PD.BCST 24(BX), Z18, Z4
+	VFMADD231PD.BCST 24(SI), Z18, Z6
+	VBROADCASTSD     24(DI), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST 24(R8), Z18, Z10
+	VFMADD231PD.BCST 24(R9), Z18, Z12
+	VFMADD231PD.BCST 24(R10), Z18, Z14
+	VBROADCASTSD     24(CX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R11
+	DECQ             R12
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R12
+	ANDQ $0x00000003, R12
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R11), K1, Z18
+	VBROADCASTSD     (AX), Z19
+	VFMADD231PD      Z19, Z18, Z0
+	VFMADD231PD.BCST (DX), Z18, Z2
+	VFMADD231PD.BCST (BX), Z18, Z4
+	VFMADD231PD.BCST (SI), Z18, Z6
+	VBROADCASTSD     (DI), Z19
+	VFMADD231PD      Z19, Z18, Z8
+	VFMADD231PD.BCST (R8), Z18, Z10
+	VFMADD231PD.BCST (R9), Z18, Z12
+	VFMADD231PD.BCST (R10), Z18, Z14
+	VBROADCASTSD     (CX), Z19
+	VFMADD231PD      Z19, Z18, Z16
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R11
+	DECQ             R12
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z18
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z18
+	VADDPD    Z18, Z17, Z17
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile10x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x03, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x03, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPD      (DI), Z20
+	VMOVUPD      64(DI), Z21
+	VBROADCASTSD (AX), Z22
 	VFMADD231PD  Z22, Z20, Z0
 	VFMADD231PD  Z22, Z21, Z1
-	VBROADCASTSD (DI)(DX*1), Z22
+	VBROADCASTSD (AX)(CX*1), Z22
 	VFMADD231PD  Z22, Z20, Z2
 	VFMADD231PD  Z22, Z21, Z3
-	VBROADCASTSD (DI)(DX*2), Z22
+	VBROADCASTSD (AX)(CX*2), Z22
 	VFMADD231PD  Z22, Z20, Z4
 	VFMADD231PD  Z22, Z21, Z5
-	VBROADCASTSD (R8), Z22
+	VBROADCASTSD (DX), Z22
 	VFMADD231PD  Z22, Z20, Z6
 	VFMADD231PD  Z22, Z21, Z7
-	VBROADCASTSD (R8)(DX*1), Z22
+	VBROADCASTSD (DX)(CX*1), Z22
 	VFMADD231PD  Z22, Z20, Z8
 	VFMADD231PD  Z22, Z21, Z9
-	VBROADCASTSD (R8)(DX*2), Z22
+	VBROADCASTSD (DX)(CX*2), Z22
 	VFMADD231PD  Z22, Z20, Z10
 	VFMADD231PD  Z22, Z21, Z11
-	VBROADCASTSD (R9), Z22
+	VBROADCASTSD (BX), Z22
 	VFMADD231PD  Z22, Z20, Z12
 	VFMADD231PD  Z22, Z21, Z13
-	VBROADCASTSD (R9)(DX*1), Z22
+	VBROADCASTSD (BX)(CX*1), Z22
 	VFMADD231PD  Z22, Z20, Z14
 	VFMADD231PD  Z22, Z21, Z15
-	VBROADCASTSD (R9)(DX*2), Z22
+	VBROADCASTSD (BX)(CX*2), Z22
 	VFMADD231PD  Z22, Z20, Z16
 	VFMADD231PD  Z22, Z21, Z17
-	VBROADCASTSD (R10), Z22
+	VBROADCASTSD (SI), Z22
 	VFMADD231PD  Z22, Z20, Z18
 	VFMADD231PD  Z22, Z21, Z19
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPD.Z    (DI), K1, Z20
+	VMOVUPD.Z    64(DI), K2, Z21
+	VBROADCASTSD (AX), Z22
+	VFMADD231PD  Z22, Z20, Z0
+	VFMADD231PD  Z22, Z21, Z1
+	VBROADCASTSD (AX)(CX*1), Z22
+	VFMADD231PD  Z22, Z20, Z2
+	VFMADD231PD  Z22, Z21, Z3
+	VBROADCASTSD (AX)(CX*2), Z22
+	VFMADD231PD  Z22, Z20, Z4
+	VFMADD231PD  Z22, Z21, Z5
+	VBROADCASTSD (DX), Z22
+	VFMADD231PD  Z22, Z20, Z6
+	VFMADD231PD  Z22, Z21, Z7
+	VBROADCASTSD (DX)(CX*1), Z22
+	VFMADD231PD  Z22, Z20, Z8
+	VFMADD231PD  Z22, Z21, Z9
+	VBROADCASTSD (DX)(CX*2), Z22
+	VFMADD231PD  Z22, Z20, Z10
+	VFMADD231PD  Z22, Z21, Z11
+	VBROADCASTSD (BX), Z22
+	VFMADD231PD  Z22, Z20, Z12
+	VFMADD231PD  Z22, Z21, Z13
+	VBROADCASTSD (BX)(CX*1), Z22
+	VFMADD231PD  Z22, Z20, Z14
+	VFMADD231PD  Z22, Z21, Z15
+	VBROADCASTSD (BX)(CX*2), Z22
+	VFMADD231PD  Z22, Z20, Z16
+	VFMADD231PD  Z22, Z21, Z17
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z22, Z20, Z18
+	VFMADD231PD  Z22, Z21, Z19
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R11), K1, Z20
-	VBROADCASTSD (DI), Z21
+	MOVQ k+0(FP), R10
+
+narrowStep:
+	VMOVUPD.Z    (DI), K1, Z20
+	VBROADCASTSD (AX), Z21
 	VFMADD231PD  Z21, Z20, Z0
-	VBROADCASTSD (DI)(DX*1), Z21
+	VBROADCASTSD (AX)(CX*1), Z21
 	VFMADD231PD  Z21, Z20, Z2
-	VBROADCASTSD (DI)(DX*2), Z21
+	VBROADCASTSD (AX)(CX*2), Z21
 	VFMADD231PD  Z21, Z20, Z4
-	VBROADCASTSD (R8), Z21
+	VBROADCASTSD (DX), Z21
 	VFMADD231PD  Z21, Z20, Z6
-	VBROADCASTSD (R8)(DX*1), Z21
+	VBROADCASTSD (DX)(CX*1), Z21
 	VFMADD231PD  Z21, Z20, Z8
-	VBROADCASTSD (R8)(DX*2), Z21
+	VBROADCASTSD (DX)(CX*2), Z21
 	VFMADD231PD  Z21, Z20, Z10
-	VBROADCASTSD (R9), Z21
+	VBROADCASTSD (BX), Z21
 	VFMADD231PD  Z21, Z20, Z12
-	VBROADCASTSD (R9)(DX*1), Z21
+	VBROADCASTSD (BX)(CX*1), Z21
 	VFMADD231PD  Z21, Z20, Z14
-	VBROADCASTSD (R9)(DX*2), Z21
+	VBROADCASTSD (BX)(CX*2), Z21
 	VFMADD231PD  Z21, Z20, Z16
-	VBROADCASTSD (R10), Z21
+	VBROADCASTSD (SI), Z21
 	VFMADD231PD  Z21, Z20, Z18
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -5482,133 +32414,1405 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile11x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x08, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns10x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R11), K1, Z22
-	VMOVUPD.Z    64(R11), K2, Z23
-	VBROADCASTSD (DI), Z24
+wholeTurn:
+	VMOVUPD          (CX), Z20
+	VMOVUPD          64(CX), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z20
+	VMOVUPD          64(CX)(BX*1), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z20
+	VMOVUPD          64(CX)(BX*2), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z20
+	VMOVUPD          64(CX)(DI*1), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z20
+	VMOVUPD          64(CX), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z20
+	VMOVUPD.Z        64(CX), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z20
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z20
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z20
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z20
+	VMOVUPD.Z        64(CX), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 8(AX), Z21, Z3
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 16(AX), Z21, Z5
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VFMADD231PD.BCST 24(AX), Z21, Z7
+	VBROADCASTSD     32(AX), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 40(AX), Z21, Z11
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 48(AX), Z21, Z13
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VFMADD231PD.BCST 56(AX), Z21, Z15
+	VBROADCASTSD     64(AX), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	VFMADD231PD.BCST 72(AX), Z21, Z19
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VBROADCASTSD     32(AX), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VBROADCASTSD     64(AX), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VBROADCASTSD     32(AX), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VBROADCASTSD     64(AX), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VBROADCASTSD     32(AX), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VBROADCASTSD     64(AX), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VBROADCASTSD     32(AX), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VBROADCASTSD     64(AX), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(AX), Z20, Z2
+	VFMADD231PD.BCST 16(AX), Z20, Z4
+	VFMADD231PD.BCST 24(AX), Z20, Z6
+	VBROADCASTSD     32(AX), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 40(AX), Z20, Z10
+	VFMADD231PD.BCST 48(AX), Z20, Z12
+	VFMADD231PD.BCST 56(AX), Z20, Z14
+	VBROADCASTSD     64(AX), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 72(AX), Z20, Z18
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z19, Z19
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows10x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), CX
+	MOVQ       b+32(FP), R12
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R13
+	SHRQ       $0x02, R13
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R12), Z20
+	VMOVUPD          64(R12), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (DX), Z21, Z3
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (BX), Z21, Z5
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VFMADD231PD.BCST (SI), Z21, Z7
+	VBROADCASTSD     (DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R8), Z21, Z11
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R9), Z21, Z13
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VFMADD231PD.BCST (R10), Z21, Z15
+	VBROADCASTSD     (R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST (CX), Z20, Z18
+	VFMADD231PD.BCST (CX), Z21, Z19
+	VMOVUPD          128(R12), Z20
+	VMOVUPD          192(R12), Z21
+	VBROADCASTSD     8(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(DX), Z20, Z2
+	VFMADD231PD.BCST 8(DX), Z21, Z3
+	VFMADD231PD.BCST 8(BX), Z20, Z4
+	VFMADD231PD.BCST 8(BX), Z21, Z5
+	VFMADD231PD.BCST 8(SI), Z20, Z6
+	VFMADD231PD.BCST 8(SI), Z21, Z7
+	VBROADCASTSD     8(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 8(R8), Z20, Z10
+	VFMADD231PD.BCST 8(R8), Z21, Z11
+	VFMADD231PD.BCST 8(R9), Z20, Z12
+	VFMADD231PD.BCST 8(R9), Z21, Z13
+	VFMADD231PD.BCST 8(R10), Z20, Z14
+	VFMADD231PD.BCST 8(R10), Z21, Z15
+	VBROADCASTSD     8(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 8(CX), Z20, Z18
+	VFMADD231PD.BCST 8(CX), Z21, Z19
+	VMOVUPD          256(R12), Z20
+	VMOVUPD          320(R12), Z21
+	VBROADCASTSD     16(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 16(DX), Z20, Z2
+	VFMADD231PD.BCST 16(DX), Z21, Z3
+	VFMADD231PD.BCST 16(BX), Z20, Z4
+	VFMADD231PD.BCST 16(BX), Z21, Z5
+	VFMADD231PD.BCST 16(SI), Z20, Z6
+	VFMADD231PD.BCST 16(SI), Z21, Z7
+	VBROADCASTSD     16(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 16(R8), Z20, Z10
+	VFMADD231PD.BCST 16(R8), Z21, Z11
+	VFMADD231PD.BCST 16(R9), Z20, Z12
+	VFMADD231PD.BCST 16(R9), Z21, Z13
+	VFMADD231PD.BCST 16(R10), Z20, Z14
+	VFMADD231PD.BCST 16(R10), Z21, Z15
+	VBROADCASTSD     16(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 16(CX), Z20, Z18
+	VFMADD231PD.BCST 16(CX), Z21, Z19
+	VMOVUPD          384(R12), Z20
+	VMOVUPD          448(R12), Z21
+	VBROADCASTSD     24(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 24(DX), Z20, Z2
+	VFMADD231PD.BCST 24(DX), Z21, Z3
+	VFMADD231PD.BCST 24(BX), Z20, Z4
+	VFMADD231PD.BCST 24(BX), Z21, Z5
+	VFMADD231PD.BCST 24(SI), Z20, Z6
+	VFMADD231PD.BCST 24(SI), Z21, Z7
+	VBROADCASTSD     24(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 24(R8), Z20, Z10
+	VFMADD231PD.BCST 24(R8), Z21, Z11
+	VFMADD231PD.BCST 24(R9), Z20, Z12
+	VFMADD231PD.BCST 24(R9), Z21, Z13
+	VFMADD231PD.BCST 24(R10), Z20, Z14
+	VFMADD231PD.BCST 24(R10), Z21, Z15
+	VBROADCASTSD     24(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 24(CX), Z20, Z18
+	VFMADD231PD.BCST 24(CX), Z21, Z19
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R12), Z20
+	VMOVUPD          64(R12), Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (DX), Z21, Z3
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (BX), Z21, Z5
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VFMADD231PD.BCST (SI), Z21, Z7
+	VBROADCASTSD     (DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R8), Z21, Z11
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R9), Z21, Z13
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VFMADD231PD.BCST (R10), Z21, Z15
+	VBROADCASTSD     (R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST (CX), Z20, Z18
+	VFMADD231PD.BCST (CX), Z21, Z19
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R13
+	SHRQ $0x02, R13
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R12), K1, Z20
+	VMOVUPD.Z        64(R12), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (DX), Z21, Z3
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (BX), Z21, Z5
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VFMADD231PD.BCST (SI), Z21, Z7
+	VBROADCASTSD     (DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R8), Z21, Z11
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R9), Z21, Z13
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VFMADD231PD.BCST (R10), Z21, Z15
+	VBROADCASTSD     (R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST (CX), Z20, Z18
+	VFMADD231PD.BCST (CX), Z21, Z19
+	VMOVUPD.Z        128(R12), K1, Z20
+	VMOVUPD.Z        192(R12), K2, Z21
+	VBROADCASTSD     8(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 8(DX), Z20, Z2
+	VFMADD231PD.BCST 8(DX), Z21, Z3
+	VFMADD231PD.BCST 8(BX), Z20, Z4
+	VFMADD231PD.BCST 8(BX), Z21, Z5
+	VFMADD231PD.BCST 8(SI), Z20, Z6
+	VFMADD231PD.BCST 8(SI), Z21, Z7
+	VBROADCASTSD     8(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 8(R8), Z20, Z10
+	VFMADD231PD.BCST 8(R8), Z21, Z11
+	VFMADD231PD.BCST 8(R9), Z20, Z12
+	VFMADD231PD.BCST 8(R9), Z21, Z13
+	VFMADD231PD.BCST 8(R10), Z20, Z14
+	VFMADD231PD.BCST 8(R10), Z21, Z15
+	VBROADCASTSD     8(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 8(CX), Z20, Z18
+	VFMADD231PD.BCST 8(CX), Z21, Z19
+	VMOVUPD.Z        256(R12), K1, Z20
+	VMOVUPD.Z        320(R12), K2, Z21
+	VBROADCASTSD     16(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 16(DX), Z20, Z2
+	VFMADD231PD.BCST 16(DX), Z21, Z3
+	VFMADD231PD.BCST 16(BX), Z20, Z4
+	VFMADD231PD.BCST 16(BX), Z21, Z5
+	VFMADD231PD.BCST 16(SI), Z20, Z6
+	VFMADD231PD.BCST 16(SI), Z21, Z7
+	VBROADCASTSD     16(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 16(R8), Z20, Z10
+	VFMADD231PD.BCST 16(R8), Z21, Z11
+	VFMADD231PD.BCST 16(R9), Z20, Z12
+	VFMADD231PD.BCST 16(R9), Z21, Z13
+	VFMADD231PD.BCST 16(R10), Z20, Z14
+	VFMADD231PD.BCST 16(R10), Z21, Z15
+	VBROADCASTSD     16(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 16(CX), Z20, Z18
+	VFMADD231PD.BCST 16(CX), Z21, Z19
+	VMOVUPD.Z        384(R12), K1, Z20
+	VMOVUPD.Z        448(R12), K2, Z21
+	VBROADCASTSD     24(AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST 24(DX), Z20, Z2
+	VFMADD231PD.BCST 24(DX), Z21, Z3
+	VFMADD231PD.BCST 24(BX), Z20, Z4
+	VFMADD231PD.BCST 24(BX), Z21, Z5
+	VFMADD231PD.BCST 24(SI), Z20, Z6
+	VFMADD231PD.BCST 24(SI), Z21, Z7
+	VBROADCASTSD     24(DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST 24(R8), Z20, Z10
+	VFMADD231PD.BCST 24(R8), Z21, Z11
+	VFMADD231PD.BCST 24(R9), Z20, Z12
+	VFMADD231PD.BCST 24(R9), Z21, Z13
+	VFMADD231PD.BCST 24(R10), Z20, Z14
+	VFMADD231PD.BCST 24(R10), Z21, Z15
+	VBROADCASTSD     24(R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST 24(CX), Z20, Z18
+	VFMADD231PD.BCST 24(CX), Z21, Z19
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R12), K1, Z20
+	VMOVUPD.Z        64(R12), K2, Z21
+	VBROADCASTSD     (AX), Z22
+	VFMADD231PD      Z22, Z20, Z0
+	VFMADD231PD      Z22, Z21, Z1
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (DX), Z21, Z3
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (BX), Z21, Z5
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VFMADD231PD.BCST (SI), Z21, Z7
+	VBROADCASTSD     (DI), Z22
+	VFMADD231PD      Z22, Z20, Z8
+	VFMADD231PD      Z22, Z21, Z9
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R8), Z21, Z11
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R9), Z21, Z13
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VFMADD231PD.BCST (R10), Z21, Z15
+	VBROADCASTSD     (R11), Z22
+	VFMADD231PD      Z22, Z20, Z16
+	VFMADD231PD      Z22, Z21, Z17
+	VFMADD231PD.BCST (CX), Z20, Z18
+	VFMADD231PD.BCST (CX), Z21, Z19
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R13
+	SHRQ $0x02, R13
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R12), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VBROADCASTSD     (DI), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VBROADCASTSD     (R11), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST (CX), Z20, Z18
+	VMOVUPD.Z        128(R12), K1, Z20
+	VBROADCASTSD     8(AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 8(DX), Z20, Z2
+	VFMADD231PD.BCST 8(BX), Z20, Z4
+	VFMADD231PD.BCST 8(SI), Z20, Z6
+	VBROADCASTSD     8(DI), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 8(R8), Z20, Z10
+	VFMADD231PD.BCST 8(R9), Z20, Z12
+	VFMADD231PD.BCST 8(R10), Z20, Z14
+	VBROADCASTSD     8(R11), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 8(CX), Z20, Z18
+	VMOVUPD.Z        256(R12), K1, Z20
+	VBROADCASTSD     16(AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 16(DX), Z20, Z2
+	VFMADD231PD.BCST 16(BX), Z20, Z4
+	VFMADD231PD.BCST 16(SI), Z20, Z6
+	VBROADCASTSD     16(DI), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 16(R8), Z20, Z10
+	VFMADD231PD.BCST 16(R9), Z20, Z12
+	VFMADD231PD.BCST 16(R10), Z20, Z14
+	VBROADCASTSD     16(R11), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 16(CX), Z20, Z18
+	VMOVUPD.Z        384(R12), K1, Z20
+	VBROADCASTSD     24(AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST 24(DX), Z20, Z2
+	VFMADD231PD.BCST 24(BX), Z20, Z4
+	VFMADD231PD.BCST 24(SI), Z20, Z6
+	VBROADCASTSD     24(DI), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST 24(R8), Z20, Z10
+	VFMADD231PD.BCST 24(R9), Z20, Z12
+	VFMADD231PD.BCST 24(R10), Z20, Z14
+	VBROADCASTSD     24(R11), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST 24(CX), Z20, Z18
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R12
+	DECQ             R13
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R13
+	ANDQ $0x00000003, R13
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R12), K1, Z20
+	VBROADCASTSD     (AX), Z21
+	VFMADD231PD      Z21, Z20, Z0
+	VFMADD231PD.BCST (DX), Z20, Z2
+	VFMADD231PD.BCST (BX), Z20, Z4
+	VFMADD231PD.BCST (SI), Z20, Z6
+	VBROADCASTSD     (DI), Z21
+	VFMADD231PD      Z21, Z20, Z8
+	VFMADD231PD.BCST (R8), Z20, Z10
+	VFMADD231PD.BCST (R9), Z20, Z12
+	VFMADD231PD.BCST (R10), Z20, Z14
+	VBROADCASTSD     (R11), Z21
+	VFMADD231PD      Z21, Z20, Z16
+	VFMADD231PD.BCST (CX), Z20, Z18
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R12
+	DECQ             R13
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z20
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z20
+	VADDPD    Z20, Z19, Z19
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile11x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x03, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x03, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPD      (DI), Z22
+	VMOVUPD      64(DI), Z23
+	VBROADCASTSD (AX), Z24
 	VFMADD231PD  Z24, Z22, Z0
 	VFMADD231PD  Z24, Z23, Z1
-	VBROADCASTSD (DI)(DX*1), Z24
+	VBROADCASTSD (AX)(CX*1), Z24
 	VFMADD231PD  Z24, Z22, Z2
 	VFMADD231PD  Z24, Z23, Z3
-	VBROADCASTSD (DI)(DX*2), Z24
+	VBROADCASTSD (AX)(CX*2), Z24
 	VFMADD231PD  Z24, Z22, Z4
 	VFMADD231PD  Z24, Z23, Z5
-	VBROADCASTSD (R8), Z24
+	VBROADCASTSD (DX), Z24
 	VFMADD231PD  Z24, Z22, Z6
 	VFMADD231PD  Z24, Z23, Z7
-	VBROADCASTSD (R8)(DX*1), Z24
+	VBROADCASTSD (DX)(CX*1), Z24
 	VFMADD231PD  Z24, Z22, Z8
 	VFMADD231PD  Z24, Z23, Z9
-	VBROADCASTSD (R8)(DX*2), Z24
+	VBROADCASTSD (DX)(CX*2), Z24
 	VFMADD231PD  Z24, Z22, Z10
 	VFMADD231PD  Z24, Z23, Z11
-	VBROADCASTSD (R9), Z24
+	VBROADCASTSD (BX), Z24
 	VFMADD231PD  Z24, Z22, Z12
 	VFMADD231PD  Z24, Z23, Z13
-	VBROADCASTSD (R9)(DX*1), Z24
+	VBROADCASTSD (BX)(CX*1), Z24
 	VFMADD231PD  Z24, Z22, Z14
 	VFMADD231PD  Z24, Z23, Z15
-	VBROADCASTSD (R9)(DX*2), Z24
+	VBROADCASTSD (BX)(CX*2), Z24
 	VFMADD231PD  Z24, Z22, Z16
 	VFMADD231PD  Z24, Z23, Z17
-	VBROADCASTSD (R10), Z24
+	VBROADCASTSD (SI), Z24
 	VFMADD231PD  Z24, Z22, Z18
 	VFMADD231PD  Z24, Z23, Z19
-	VBROADCASTSD (R10)(DX*1), Z24
+	VBROADCASTSD (SI)(CX*1), Z24
 	VFMADD231PD  Z24, Z22, Z20
 	VFMADD231PD  Z24, Z23, Z21
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPD.Z    (DI), K1, Z22
+	VMOVUPD.Z    64(DI), K2, Z23
+	VBROADCASTSD (AX), Z24
+	VFMADD231PD  Z24, Z22, Z0
+	VFMADD231PD  Z24, Z23, Z1
+	VBROADCASTSD (AX)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z2
+	VFMADD231PD  Z24, Z23, Z3
+	VBROADCASTSD (AX)(CX*2), Z24
+	VFMADD231PD  Z24, Z22, Z4
+	VFMADD231PD  Z24, Z23, Z5
+	VBROADCASTSD (DX), Z24
+	VFMADD231PD  Z24, Z22, Z6
+	VFMADD231PD  Z24, Z23, Z7
+	VBROADCASTSD (DX)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z8
+	VFMADD231PD  Z24, Z23, Z9
+	VBROADCASTSD (DX)(CX*2), Z24
+	VFMADD231PD  Z24, Z22, Z10
+	VFMADD231PD  Z24, Z23, Z11
+	VBROADCASTSD (BX), Z24
+	VFMADD231PD  Z24, Z22, Z12
+	VFMADD231PD  Z24, Z23, Z13
+	VBROADCASTSD (BX)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z14
+	VFMADD231PD  Z24, Z23, Z15
+	VBROADCASTSD (BX)(CX*2), Z24
+	VFMADD231PD  Z24, Z22, Z16
+	VFMADD231PD  Z24, Z23, Z17
+	VBROADCASTSD (SI), Z24
+	VFMADD231PD  Z24, Z22, Z18
+	VFMADD231PD  Z24, Z23, Z19
+	VBROADCASTSD (SI)(CX*1), Z24
+	VFMADD231PD  Z24, Z22, Z20
+	VFMADD231PD  Z24, Z23, Z21
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R11), K1, Z22
-	VBROADCASTSD (DI), Z23
+	MOVQ k+0(FP), R10
+
+narrowStep:
+	VMOVUPD.Z    (DI), K1, Z22
+	VBROADCASTSD (AX), Z23
 	VFMADD231PD  Z23, Z22, Z0
-	VBROADCASTSD (DI)(DX*1), Z23
+	VBROADCASTSD (AX)(CX*1), Z23
 	VFMADD231PD  Z23, Z22, Z2
-	VBROADCASTSD (DI)(DX*2), Z23
+	VBROADCASTSD (AX)(CX*2), Z23
 	VFMADD231PD  Z23, Z22, Z4
-	VBROADCASTSD (R8), Z23
+	VBROADCASTSD (DX), Z23
 	VFMADD231PD  Z23, Z22, Z6
-	VBROADCASTSD (R8)(DX*1), Z23
+	VBROADCASTSD (DX)(CX*1), Z23
 	VFMADD231PD  Z23, Z22, Z8
-	VBROADCASTSD (R8)(DX*2), Z23
+	VBROADCASTSD (DX)(CX*2), Z23
 	VFMADD231PD  Z23, Z22, Z10
-	VBROADCASTSD (R9), Z23
+	VBROADCASTSD (BX), Z23
 	VFMADD231PD  Z23, Z22, Z12
-	VBROADCASTSD (R9)(DX*1), Z23
+	VBROADCASTSD (BX)(CX*1), Z23
 	VFMADD231PD  Z23, Z22, Z14
-	VBROADCASTSD (R9)(DX*2), Z23
+	VBROADCASTSD (BX)(CX*2), Z23
 	VFMADD231PD  Z23, Z22, Z16
-	VBROADCASTSD (R10), Z23
+	VBROADCASTSD (SI), Z23
 	VFMADD231PD  Z23, Z22, Z18
-	VBROADCASTSD (R10)(DX*1), Z23
+	VBROADCASTSD (SI)(CX*1), Z23
 	VFMADD231PD  Z23, Z22, Z20
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
 
 summed:
 	MOVQ      add+64(FP), AX
@@ -5710,141 +33914,2853 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
-// Requires: AVX, AVX512F
-TEXT ·tile12x16AVX512f64(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   ak+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x03, SI
-	MOVQ   a+8(FP), DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	LEAQ   (R9)(DX*2), R10
-	ADDQ   DX, R10
-	MOVQ   b+32(FP), R11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	MOVQ   cols+80(FP), CX
-	MOVQ   $0x00000001, R12
-	SHLQ   CL, R12
-	DECQ   R12
-	KMOVW  R12, K1
-	SHRQ   $0x08, R12
-	KMOVW  R12, K2
-	MOVQ   cols+80(FP), CX
-	CMPQ   CX, $0x08
-	JLE    narrow
+// func columns11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns11x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
 
-wide:
-	VMOVUPD.Z    (R11), K1, Z24
-	VMOVUPD.Z    64(R11), K2, Z25
-	VBROADCASTSD (DI), Z26
+wholeTurn:
+	VMOVUPD          (CX), Z22
+	VMOVUPD          64(CX), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z22
+	VMOVUPD          64(CX)(BX*1), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z22
+	VMOVUPD          64(CX)(BX*2), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z22
+	VMOVUPD          64(CX)(DI*1), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z22
+	VMOVUPD          64(CX), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z22
+	VMOVUPD.Z        64(CX), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z22
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z22
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z22
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z22
+	VMOVUPD.Z        64(CX), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 8(AX), Z23, Z3
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 16(AX), Z23, Z5
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VFMADD231PD.BCST 24(AX), Z23, Z7
+	VBROADCASTSD     32(AX), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 40(AX), Z23, Z11
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 48(AX), Z23, Z13
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VFMADD231PD.BCST 56(AX), Z23, Z15
+	VBROADCASTSD     64(AX), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 72(AX), Z23, Z19
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	VFMADD231PD.BCST 80(AX), Z23, Z21
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VBROADCASTSD     32(AX), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VBROADCASTSD     64(AX), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VBROADCASTSD     32(AX), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VBROADCASTSD     64(AX), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VBROADCASTSD     32(AX), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VBROADCASTSD     64(AX), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VBROADCASTSD     32(AX), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VBROADCASTSD     64(AX), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(AX), Z22, Z2
+	VFMADD231PD.BCST 16(AX), Z22, Z4
+	VFMADD231PD.BCST 24(AX), Z22, Z6
+	VBROADCASTSD     32(AX), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 40(AX), Z22, Z10
+	VFMADD231PD.BCST 48(AX), Z22, Z12
+	VFMADD231PD.BCST 56(AX), Z22, Z14
+	VBROADCASTSD     64(AX), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 72(AX), Z22, Z18
+	VFMADD231PD.BCST 80(AX), Z22, Z20
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z21, Z21
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z20, K1, (AX)
+	VMOVUPD Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows11x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), R12
+	LEAQ       (R12)(CX*1), CX
+	MOVQ       b+32(FP), R13
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R14
+	SHRQ       $0x02, R14
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R13), Z22
+	VMOVUPD          64(R13), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (DX), Z23, Z3
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (BX), Z23, Z5
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VFMADD231PD.BCST (SI), Z23, Z7
+	VBROADCASTSD     (DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R8), Z23, Z11
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R9), Z23, Z13
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VFMADD231PD.BCST (R10), Z23, Z15
+	VBROADCASTSD     (R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (R12), Z23, Z19
+	VFMADD231PD.BCST (CX), Z22, Z20
+	VFMADD231PD.BCST (CX), Z23, Z21
+	VMOVUPD          128(R13), Z22
+	VMOVUPD          192(R13), Z23
+	VBROADCASTSD     8(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(DX), Z22, Z2
+	VFMADD231PD.BCST 8(DX), Z23, Z3
+	VFMADD231PD.BCST 8(BX), Z22, Z4
+	VFMADD231PD.BCST 8(BX), Z23, Z5
+	VFMADD231PD.BCST 8(SI), Z22, Z6
+	VFMADD231PD.BCST 8(SI), Z23, Z7
+	VBROADCASTSD     8(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 8(R8), Z22, Z10
+	VFMADD231PD.BCST 8(R8), Z23, Z11
+	VFMADD231PD.BCST 8(R9), Z22, Z12
+	VFMADD231PD.BCST 8(R9), Z23, Z13
+	VFMADD231PD.BCST 8(R10), Z22, Z14
+	VFMADD231PD.BCST 8(R10), Z23, Z15
+	VBROADCASTSD     8(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 8(R12), Z22, Z18
+	VFMADD231PD.BCST 8(R12), Z23, Z19
+	VFMADD231PD.BCST 8(CX), Z22, Z20
+	VFMADD231PD.BCST 8(CX), Z23, Z21
+	VMOVUPD          256(R13), Z22
+	VMOVUPD          320(R13), Z23
+	VBROADCASTSD     16(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 16(DX), Z22, Z2
+	VFMADD231PD.BCST 16(DX), Z23, Z3
+	VFMADD231PD.BCST 16(BX), Z22, Z4
+	VFMADD231PD.BCST 16(BX), Z23, Z5
+	VFMADD231PD.BCST 16(SI), Z22, Z6
+	VFMADD231PD.BCST 16(SI), Z23, Z7
+	VBROADCASTSD     16(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 16(R8), Z22, Z10
+	VFMADD231PD.BCST 16(R8), Z23, Z11
+	VFMADD231PD.BCST 16(R9), Z22, Z12
+	VFMADD231PD.BCST 16(R9), Z23, Z13
+	VFMADD231PD.BCST 16(R10), Z22, Z14
+	VFMADD231PD.BCST 16(R10), Z23, Z15
+	VBROADCASTSD     16(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 16(R12), Z22, Z18
+	VFMADD231PD.BCST 16(R12), Z23, Z19
+	VFMADD231PD.BCST 16(CX), Z22, Z20
+	VFMADD231PD.BCST 16(CX), Z23, Z21
+	VMOVUPD          384(R13), Z22
+	VMOVUPD          448(R13), Z23
+	VBROADCASTSD     24(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 24(DX), Z22, Z2
+	VFMADD231PD.BCST 24(DX), Z23, Z3
+	VFMADD231PD.BCST 24(BX), Z22, Z4
+	VFMADD231PD.BCST 24(BX), Z23, Z5
+	VFMADD231PD.BCST 24(SI), Z22, Z6
+	VFMADD231PD.BCST 24(SI), Z23, Z7
+	VBROADCASTSD     24(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 24(R8), Z22, Z10
+	VFMADD231PD.BCST 24(R8), Z23, Z11
+	VFMADD231PD.BCST 24(R9), Z22, Z12
+	VFMADD231PD.BCST 24(R9), Z23, Z13
+	VFMADD231PD.BCST 24(R10), Z22, Z14
+	VFMADD231PD.BCST 24(R10), Z23, Z15
+	VBROADCASTSD     24(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 24(R12), Z22, Z18
+	VFMADD231PD.BCST 24(R12), Z23, Z19
+	VFMADD231PD.BCST 24(CX), Z22, Z20
+	VFMADD231PD.BCST 24(CX), Z23, Z21
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R13), Z22
+	VMOVUPD          64(R13), Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (DX), Z23, Z3
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (BX), Z23, Z5
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VFMADD231PD.BCST (SI), Z23, Z7
+	VBROADCASTSD     (DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R8), Z23, Z11
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R9), Z23, Z13
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VFMADD231PD.BCST (R10), Z23, Z15
+	VBROADCASTSD     (R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (R12), Z23, Z19
+	VFMADD231PD.BCST (CX), Z22, Z20
+	VFMADD231PD.BCST (CX), Z23, Z21
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R14
+	SHRQ $0x02, R14
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R13), K1, Z22
+	VMOVUPD.Z        64(R13), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (DX), Z23, Z3
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (BX), Z23, Z5
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VFMADD231PD.BCST (SI), Z23, Z7
+	VBROADCASTSD     (DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R8), Z23, Z11
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R9), Z23, Z13
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VFMADD231PD.BCST (R10), Z23, Z15
+	VBROADCASTSD     (R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (R12), Z23, Z19
+	VFMADD231PD.BCST (CX), Z22, Z20
+	VFMADD231PD.BCST (CX), Z23, Z21
+	VMOVUPD.Z        128(R13), K1, Z22
+	VMOVUPD.Z        192(R13), K2, Z23
+	VBROADCASTSD     8(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 8(DX), Z22, Z2
+	VFMADD231PD.BCST 8(DX), Z23, Z3
+	VFMADD231PD.BCST 8(BX), Z22, Z4
+	VFMADD231PD.BCST 8(BX), Z23, Z5
+	VFMADD231PD.BCST 8(SI), Z22, Z6
+	VFMADD231PD.BCST 8(SI), Z23, Z7
+	VBROADCASTSD     8(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 8(R8), Z22, Z10
+	VFMADD231PD.BCST 8(R8), Z23, Z11
+	VFMADD231PD.BCST 8(R9), Z22, Z12
+	VFMADD231PD.BCST 8(R9), Z23, Z13
+	VFMADD231PD.BCST 8(R10), Z22, Z14
+	VFMADD231PD.BCST 8(R10), Z23, Z15
+	VBROADCASTSD     8(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 8(R12), Z22, Z18
+	VFMADD231PD.BCST 8(R12), Z23, Z19
+	VFMADD231PD.BCST 8(CX), Z22, Z20
+	VFMADD231PD.BCST 8(CX), Z23, Z21
+	VMOVUPD.Z        256(R13), K1, Z22
+	VMOVUPD.Z        320(R13), K2, Z23
+	VBROADCASTSD     16(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 16(DX), Z22, Z2
+	VFMADD231PD.BCST 16(DX), Z23, Z3
+	VFMADD231PD.BCST 16(BX), Z22, Z4
+	VFMADD231PD.BCST 16(BX), Z23, Z5
+	VFMADD231PD.BCST 16(SI), Z22, Z6
+	VFMADD231PD.BCST 16(SI), Z23, Z7
+	VBROADCASTSD     16(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 16(R8), Z22, Z10
+	VFMADD231PD.BCST 16(R8), Z23, Z11
+	VFMADD231PD.BCST 16(R9), Z22, Z12
+	VFMADD231PD.BCST 16(R9), Z23, Z13
+	VFMADD231PD.BCST 16(R10), Z22, Z14
+	VFMADD231PD.BCST 16(R10), Z23, Z15
+	VBROADCASTSD     16(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 16(R12), Z22, Z18
+	VFMADD231PD.BCST 16(R12), Z23, Z19
+	VFMADD231PD.BCST 16(CX), Z22, Z20
+	VFMADD231PD.BCST 16(CX), Z23, Z21
+	VMOVUPD.Z        384(R13), K1, Z22
+	VMOVUPD.Z        448(R13), K2, Z23
+	VBROADCASTSD     24(AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST 24(DX), Z22, Z2
+	VFMADD231PD.BCST 24(DX), Z23, Z3
+	VFMADD231PD.BCST 24(BX), Z22, Z4
+	VFMADD231PD.BCST 24(BX), Z23, Z5
+	VFMADD231PD.BCST 24(SI), Z22, Z6
+	VFMADD231PD.BCST 24(SI), Z23, Z7
+	VBROADCASTSD     24(DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST 24(R8), Z22, Z10
+	VFMADD231PD.BCST 24(R8), Z23, Z11
+	VFMADD231PD.BCST 24(R9), Z22, Z12
+	VFMADD231PD.BCST 24(R9), Z23, Z13
+	VFMADD231PD.BCST 24(R10), Z22, Z14
+	VFMADD231PD.BCST 24(R10), Z23, Z15
+	VBROADCASTSD     24(R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST 24(R12), Z22, Z18
+	VFMADD231PD.BCST 24(R12), Z23, Z19
+	VFMADD231PD.BCST 24(CX), Z22, Z20
+	VFMADD231PD.BCST 24(CX), Z23, Z21
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R13), K1, Z22
+	VMOVUPD.Z        64(R13), K2, Z23
+	VBROADCASTSD     (AX), Z24
+	VFMADD231PD      Z24, Z22, Z0
+	VFMADD231PD      Z24, Z23, Z1
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (DX), Z23, Z3
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (BX), Z23, Z5
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VFMADD231PD.BCST (SI), Z23, Z7
+	VBROADCASTSD     (DI), Z24
+	VFMADD231PD      Z24, Z22, Z8
+	VFMADD231PD      Z24, Z23, Z9
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R8), Z23, Z11
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R9), Z23, Z13
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VFMADD231PD.BCST (R10), Z23, Z15
+	VBROADCASTSD     (R11), Z24
+	VFMADD231PD      Z24, Z22, Z16
+	VFMADD231PD      Z24, Z23, Z17
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (R12), Z23, Z19
+	VFMADD231PD.BCST (CX), Z22, Z20
+	VFMADD231PD.BCST (CX), Z23, Z21
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R14
+	SHRQ $0x02, R14
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R13), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VBROADCASTSD     (DI), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VBROADCASTSD     (R11), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (CX), Z22, Z20
+	VMOVUPD.Z        128(R13), K1, Z22
+	VBROADCASTSD     8(AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 8(DX), Z22, Z2
+	VFMADD231PD.BCST 8(BX), Z22, Z4
+	VFMADD231PD.BCST 8(SI), Z22, Z6
+	VBROADCASTSD     8(DI), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 8(R8), Z22, Z10
+	VFMADD231PD.BCST 8(R9), Z22, Z12
+	VFMADD231PD.BCST 8(R10), Z22, Z14
+	VBROADCASTSD     8(R11), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 8(R12), Z22, Z18
+	VFMADD231PD.BCST 8(CX), Z22, Z20
+	VMOVUPD.Z        256(R13), K1, Z22
+	VBROADCASTSD     16(AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 16(DX), Z22, Z2
+	VFMADD231PD.BCST 16(BX), Z22, Z4
+	VFMADD231PD.BCST 16(SI), Z22, Z6
+	VBROADCASTSD     16(DI), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 16(R8), Z22, Z10
+	VFMADD231PD.BCST 16(R9), Z22, Z12
+	VFMADD231PD.BCST 16(R10), Z22, Z14
+	VBROADCASTSD     16(R11), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 16(R12), Z22, Z18
+	VFMADD231PD.BCST 16(CX), Z22, Z20
+	VMOVUPD.Z        384(R13), K1, Z22
+	VBROADCASTSD     24(AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST 24(DX), Z22, Z2
+	VFMADD231PD.BCST 24(BX), Z22, Z4
+	VFMADD231PD.BCST 24(SI), Z22, Z6
+	VBROADCASTSD     24(DI), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST 24(R8), Z22, Z10
+	VFMADD231PD.BCST 24(R9), Z22, Z12
+	VFMADD231PD.BCST 24(R10), Z22, Z14
+	VBROADCASTSD     24(R11), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST 24(R12), Z22, Z18
+	VFMADD231PD.BCST 24(CX), Z22, Z20
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R13
+	DECQ             R14
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R14
+	ANDQ $0x00000003, R14
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R13), K1, Z22
+	VBROADCASTSD     (AX), Z23
+	VFMADD231PD      Z23, Z22, Z0
+	VFMADD231PD.BCST (DX), Z22, Z2
+	VFMADD231PD.BCST (BX), Z22, Z4
+	VFMADD231PD.BCST (SI), Z22, Z6
+	VBROADCASTSD     (DI), Z23
+	VFMADD231PD      Z23, Z22, Z8
+	VFMADD231PD.BCST (R8), Z22, Z10
+	VFMADD231PD.BCST (R9), Z22, Z12
+	VFMADD231PD.BCST (R10), Z22, Z14
+	VBROADCASTSD     (R11), Z23
+	VFMADD231PD      Z23, Z22, Z16
+	VFMADD231PD.BCST (R12), Z22, Z18
+	VFMADD231PD.BCST (CX), Z22, Z20
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R13
+	DECQ             R14
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z22
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z22
+	VADDPD    Z22, Z21, Z21
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z20, K1, (AX)
+	VMOVUPD Z21, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func tile12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile12x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*2), DX
+	ADDQ       CX, DX
+	LEAQ       (DX)(CX*2), BX
+	ADDQ       CX, BX
+	LEAQ       (BX)(CX*2), SI
+	ADDQ       CX, SI
+	MOVQ       b+32(FP), DI
+	MOVQ       ak+24(FP), R8
+	SHLQ       $0x03, R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x03, R9
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R10
+
+wholeStep:
+	VMOVUPD      (DI), Z24
+	VMOVUPD      64(DI), Z25
+	VBROADCASTSD (AX), Z26
 	VFMADD231PD  Z26, Z24, Z0
 	VFMADD231PD  Z26, Z25, Z1
-	VBROADCASTSD (DI)(DX*1), Z26
+	VBROADCASTSD (AX)(CX*1), Z26
 	VFMADD231PD  Z26, Z24, Z2
 	VFMADD231PD  Z26, Z25, Z3
-	VBROADCASTSD (DI)(DX*2), Z26
+	VBROADCASTSD (AX)(CX*2), Z26
 	VFMADD231PD  Z26, Z24, Z4
 	VFMADD231PD  Z26, Z25, Z5
-	VBROADCASTSD (R8), Z26
+	VBROADCASTSD (DX), Z26
 	VFMADD231PD  Z26, Z24, Z6
 	VFMADD231PD  Z26, Z25, Z7
-	VBROADCASTSD (R8)(DX*1), Z26
+	VBROADCASTSD (DX)(CX*1), Z26
 	VFMADD231PD  Z26, Z24, Z8
 	VFMADD231PD  Z26, Z25, Z9
-	VBROADCASTSD (R8)(DX*2), Z26
+	VBROADCASTSD (DX)(CX*2), Z26
 	VFMADD231PD  Z26, Z24, Z10
 	VFMADD231PD  Z26, Z25, Z11
-	VBROADCASTSD (R9), Z26
+	VBROADCASTSD (BX), Z26
 	VFMADD231PD  Z26, Z24, Z12
 	VFMADD231PD  Z26, Z25, Z13
-	VBROADCASTSD (R9)(DX*1), Z26
+	VBROADCASTSD (BX)(CX*1), Z26
 	VFMADD231PD  Z26, Z24, Z14
 	VFMADD231PD  Z26, Z25, Z15
-	VBROADCASTSD (R9)(DX*2), Z26
+	VBROADCASTSD (BX)(CX*2), Z26
 	VFMADD231PD  Z26, Z24, Z16
 	VFMADD231PD  Z26, Z25, Z17
-	VBROADCASTSD (R10), Z26
+	VBROADCASTSD (SI), Z26
 	VFMADD231PD  Z26, Z24, Z18
 	VFMADD231PD  Z26, Z25, Z19
-	VBROADCASTSD (R10)(DX*1), Z26
+	VBROADCASTSD (SI)(CX*1), Z26
 	VFMADD231PD  Z26, Z24, Z20
 	VFMADD231PD  Z26, Z25, Z21
-	VBROADCASTSD (R10)(DX*2), Z26
+	VBROADCASTSD (SI)(CX*2), Z26
 	VFMADD231PD  Z26, Z24, Z22
 	VFMADD231PD  Z26, Z25, Z23
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          wide
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          wholeStep
+	JMP          summed
+
+ragged:
+	MOVQ k+0(FP), R10
+
+raggedStep:
+	VMOVUPD.Z    (DI), K1, Z24
+	VMOVUPD.Z    64(DI), K2, Z25
+	VBROADCASTSD (AX), Z26
+	VFMADD231PD  Z26, Z24, Z0
+	VFMADD231PD  Z26, Z25, Z1
+	VBROADCASTSD (AX)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z2
+	VFMADD231PD  Z26, Z25, Z3
+	VBROADCASTSD (AX)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z4
+	VFMADD231PD  Z26, Z25, Z5
+	VBROADCASTSD (DX), Z26
+	VFMADD231PD  Z26, Z24, Z6
+	VFMADD231PD  Z26, Z25, Z7
+	VBROADCASTSD (DX)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z8
+	VFMADD231PD  Z26, Z25, Z9
+	VBROADCASTSD (DX)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z10
+	VFMADD231PD  Z26, Z25, Z11
+	VBROADCASTSD (BX), Z26
+	VFMADD231PD  Z26, Z24, Z12
+	VFMADD231PD  Z26, Z25, Z13
+	VBROADCASTSD (BX)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z14
+	VFMADD231PD  Z26, Z25, Z15
+	VBROADCASTSD (BX)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z16
+	VFMADD231PD  Z26, Z25, Z17
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z26, Z24, Z18
+	VFMADD231PD  Z26, Z25, Z19
+	VBROADCASTSD (SI)(CX*1), Z26
+	VFMADD231PD  Z26, Z24, Z20
+	VFMADD231PD  Z26, Z25, Z21
+	VBROADCASTSD (SI)(CX*2), Z26
+	VFMADD231PD  Z26, Z24, Z22
+	VFMADD231PD  Z26, Z25, Z23
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          raggedStep
 	JMP          summed
 
 narrow:
-	VMOVUPD.Z    (R11), K1, Z24
-	VBROADCASTSD (DI), Z25
-	VFMADD231PD  Z25, Z24, Z0
-	VBROADCASTSD (DI)(DX*1), Z25
-	VFMADD231PD  Z25, Z24, Z2
-	VBROADCASTSD (DI)(DX*2), Z25
-	VFMADD231PD  Z25, Z24, Z4
-	VBROADCASTSD (R8), Z25
-	VFMADD231PD  Z25, Z24, Z6
-	VBROADCASTSD (R8)(DX*1), Z25
-	VFMADD231PD  Z25, Z24, Z8
-	VBROADCASTSD (R8)(DX*2), Z25
-	VFMADD231PD  Z25, Z24, Z10
-	VBROADCASTSD (R9), Z25
-	VFMADD231PD  Z25, Z24, Z12
-	VBROADCASTSD (R9)(DX*1), Z25
-	VFMADD231PD  Z25, Z24, Z14
-	VBROADCASTSD (R9)(DX*2), Z25
-	VFMADD231PD  Z25, Z24, Z16
-	VBROADCASTSD (R10), Z25
-	VFMADD231PD  Z25, Z24, Z18
-	VBROADCASTSD (R10)(DX*1), Z25
-	VFMADD231PD  Z25, Z24, Z20
-	VBROADCASTSD (R10)(DX*2), Z25
-	VFMADD231PD  Z25, Z24, Z22
-	ADDQ         BX, DI
-	ADDQ         BX, R8
-	ADDQ         BX, R9
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         AX
-	JNZ          narrow
+	MOVQ k+0(FP), R10
 
+narrowStep:
+	VMOVUPD.Z    (DI), K1, Z24
+	VBROADCASTSD (AX), Z25
+	VFMADD231PD  Z25, Z24, Z0
+	VBROADCASTSD (AX)(CX*1), Z25
+	VFMADD231PD  Z25, Z24, Z2
+	VBROADCASTSD (AX)(CX*2), Z25
+	VFMADD231PD  Z25, Z24, Z4
+	VBROADCASTSD (DX), Z25
+	VFMADD231PD  Z25, Z24, Z6
+	VBROADCASTSD (DX)(CX*1), Z25
+	VFMADD231PD  Z25, Z24, Z8
+	VBROADCASTSD (DX)(CX*2), Z25
+	VFMADD231PD  Z25, Z24, Z10
+	VBROADCASTSD (BX), Z25
+	VFMADD231PD  Z25, Z24, Z12
+	VBROADCASTSD (BX)(CX*1), Z25
+	VFMADD231PD  Z25, Z24, Z14
+	VBROADCASTSD (BX)(CX*2), Z25
+	VFMADD231PD  Z25, Z24, Z16
+	VBROADCASTSD (SI), Z25
+	VFMADD231PD  Z25, Z24, Z18
+	VBROADCASTSD (SI)(CX*1), Z25
+	VFMADD231PD  Z25, Z24, Z20
+	VBROADCASTSD (SI)(CX*2), Z25
+	VFMADD231PD  Z25, Z24, Z22
+	ADDQ         R8, AX
+	ADDQ         R8, DX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          narrowStep
+
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z23, Z23
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z20, K1, (AX)
+	VMOVUPD Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z22, K1, (AX)
+	VMOVUPD Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func columns12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·columns12x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       b+32(FP), CX
+	MOVQ       ak+24(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       ldb+40(FP), BX
+	SHLQ       $0x03, BX
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), SI
+	SHRQ       $0x02, SI
+	JZ         wholeRest
+	LEAQ       (BX)(BX*2), DI
+
+wholeTurn:
+	VMOVUPD          (CX), Z24
+	VMOVUPD          64(CX), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*1), Z24
+	VMOVUPD          64(CX)(BX*1), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(BX*2), Z24
+	VMOVUPD          64(CX)(BX*2), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD          (CX)(DI*1), Z24
+	VMOVUPD          64(CX)(DI*1), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (CX), Z24
+	VMOVUPD          64(CX), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   raggedRest
+	LEAQ (BX)(BX*2), DI
+
+raggedTurn:
+	VMOVUPD.Z        (CX), K1, Z24
+	VMOVUPD.Z        64(CX), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z24
+	VMOVUPD.Z        64(CX)(BX*1), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z24
+	VMOVUPD.Z        64(CX)(BX*2), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z24
+	VMOVUPD.Z        64(CX)(DI*1), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (CX), K1, Z24
+	VMOVUPD.Z        64(CX), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 8(AX), Z25, Z3
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 16(AX), Z25, Z5
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VFMADD231PD.BCST 24(AX), Z25, Z7
+	VBROADCASTSD     32(AX), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 40(AX), Z25, Z11
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 48(AX), Z25, Z13
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VFMADD231PD.BCST 56(AX), Z25, Z15
+	VBROADCASTSD     64(AX), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 72(AX), Z25, Z19
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 80(AX), Z25, Z21
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	VFMADD231PD.BCST 88(AX), Z25, Z23
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), SI
+	SHRQ $0x02, SI
+	JZ   narrowRest
+	LEAQ (BX)(BX*2), DI
+
+narrowTurn:
+	VMOVUPD.Z        (CX), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VBROADCASTSD     32(AX), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VBROADCASTSD     64(AX), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*1), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VBROADCASTSD     32(AX), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VBROADCASTSD     64(AX), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(BX*2), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VBROADCASTSD     32(AX), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VBROADCASTSD     64(AX), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	ADDQ             DX, AX
+	VMOVUPD.Z        (CX)(DI*1), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VBROADCASTSD     32(AX), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VBROADCASTSD     64(AX), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	ADDQ             DX, AX
+	LEAQ             (CX)(BX*4), CX
+	DECQ             SI
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), SI
+	ANDQ $0x00000003, SI
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (CX), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(AX), Z24, Z2
+	VFMADD231PD.BCST 16(AX), Z24, Z4
+	VFMADD231PD.BCST 24(AX), Z24, Z6
+	VBROADCASTSD     32(AX), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 40(AX), Z24, Z10
+	VFMADD231PD.BCST 48(AX), Z24, Z12
+	VFMADD231PD.BCST 56(AX), Z24, Z14
+	VBROADCASTSD     64(AX), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 72(AX), Z24, Z18
+	VFMADD231PD.BCST 80(AX), Z24, Z20
+	VFMADD231PD.BCST 88(AX), Z24, Z22
+	ADDQ             DX, AX
+	ADDQ             BX, CX
+	DECQ             SI
+	JNZ              narrowStep
+
+narrowEnd:
+summed:
+	MOVQ      add+64(FP), AX
+	MOVQ      ldadd+72(FP), CX
+	SHLQ      $0x03, CX
+	TESTQ     AX, AX
+	JZ        store
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z0, Z0
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z2, Z2
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      CX, AX
+	VMOVUPD.Z (AX), K1, Z24
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(AX), K2, Z24
+	VADDPD    Z24, Z23, Z23
+
+store:
+	MOVQ    c+48(FP), AX
+	MOVQ    ldc+56(FP), CX
+	SHLQ    $0x03, CX
+	VMOVUPD Z0, K1, (AX)
+	VMOVUPD Z1, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z2, K1, (AX)
+	VMOVUPD Z3, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z4, K1, (AX)
+	VMOVUPD Z5, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z6, K1, (AX)
+	VMOVUPD Z7, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z8, K1, (AX)
+	VMOVUPD Z9, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z10, K1, (AX)
+	VMOVUPD Z11, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z12, K1, (AX)
+	VMOVUPD Z13, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z14, K1, (AX)
+	VMOVUPD Z15, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z16, K1, (AX)
+	VMOVUPD Z17, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z18, K1, (AX)
+	VMOVUPD Z19, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z20, K1, (AX)
+	VMOVUPD Z21, K2, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPD Z22, K1, (AX)
+	VMOVUPD Z23, K2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rows12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·rows12x16AVX512f64(SB), NOSPLIT, $0-88
+	MOVQ       cols+80(FP), CX
+	MOVQ       $0x00000001, AX
+	SHLQ       CL, AX
+	DECQ       AX
+	KMOVW      AX, K1
+	SHRQ       $0x08, AX
+	KMOVW      AX, K2
+	MOVQ       c+48(FP), AX
+	MOVQ       ldc+56(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+8(FP), AX
+	MOVQ       lda+16(FP), CX
+	SHLQ       $0x03, CX
+	LEAQ       (AX)(CX*1), DX
+	LEAQ       (DX)(CX*1), BX
+	LEAQ       (BX)(CX*1), SI
+	LEAQ       (SI)(CX*1), DI
+	LEAQ       (DI)(CX*1), R8
+	LEAQ       (R8)(CX*1), R9
+	LEAQ       (R9)(CX*1), R10
+	LEAQ       (R10)(CX*1), R11
+	LEAQ       (R11)(CX*1), R12
+	LEAQ       (R12)(CX*1), R13
+	LEAQ       (R13)(CX*1), CX
+	MOVQ       b+32(FP), R14
+	VPXORQ     Z0, Z0, Z0
+	VPXORQ     Z1, Z1, Z1
+	VPXORQ     Z2, Z2, Z2
+	VPXORQ     Z3, Z3, Z3
+	VPXORQ     Z4, Z4, Z4
+	VPXORQ     Z5, Z5, Z5
+	VPXORQ     Z6, Z6, Z6
+	VPXORQ     Z7, Z7, Z7
+	VPXORQ     Z8, Z8, Z8
+	VPXORQ     Z9, Z9, Z9
+	VPXORQ     Z10, Z10, Z10
+	VPXORQ     Z11, Z11, Z11
+	VPXORQ     Z12, Z12, Z12
+	VPXORQ     Z13, Z13, Z13
+	VPXORQ     Z14, Z14, Z14
+	VPXORQ     Z15, Z15, Z15
+	VPXORQ     Z16, Z16, Z16
+	VPXORQ     Z17, Z17, Z17
+	VPXORQ     Z18, Z18, Z18
+	VPXORQ     Z19, Z19, Z19
+	VPXORQ     Z20, Z20, Z20
+	VPXORQ     Z21, Z21, Z21
+	VPXORQ     Z22, Z22, Z22
+	VPXORQ     Z23, Z23, Z23
+	CMPQ       cols+80(FP), $0x08
+	JLE        narrow
+	CMPQ       cols+80(FP), $0x10
+	JNE        ragged
+	MOVQ       k+0(FP), R15
+	SHRQ       $0x02, R15
+	JZ         wholeRest
+
+wholeTurn:
+	VMOVUPD          (R14), Z24
+	VMOVUPD          64(R14), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (DX), Z25, Z3
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (BX), Z25, Z5
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VFMADD231PD.BCST (SI), Z25, Z7
+	VBROADCASTSD     (DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R8), Z25, Z11
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R9), Z25, Z13
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VFMADD231PD.BCST (R10), Z25, Z15
+	VBROADCASTSD     (R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R12), Z25, Z19
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (R13), Z25, Z21
+	VFMADD231PD.BCST (CX), Z24, Z22
+	VFMADD231PD.BCST (CX), Z25, Z23
+	VMOVUPD          128(R14), Z24
+	VMOVUPD          192(R14), Z25
+	VBROADCASTSD     8(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(DX), Z24, Z2
+	VFMADD231PD.BCST 8(DX), Z25, Z3
+	VFMADD231PD.BCST 8(BX), Z24, Z4
+	VFMADD231PD.BCST 8(BX), Z25, Z5
+	VFMADD231PD.BCST 8(SI), Z24, Z6
+	VFMADD231PD.BCST 8(SI), Z25, Z7
+	VBROADCASTSD     8(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 8(R8), Z24, Z10
+	VFMADD231PD.BCST 8(R8), Z25, Z11
+	VFMADD231PD.BCST 8(R9), Z24, Z12
+	VFMADD231PD.BCST 8(R9), Z25, Z13
+	VFMADD231PD.BCST 8(R10), Z24, Z14
+	VFMADD231PD.BCST 8(R10), Z25, Z15
+	VBROADCASTSD     8(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 8(R12), Z24, Z18
+	VFMADD231PD.BCST 8(R12), Z25, Z19
+	VFMADD231PD.BCST 8(R13), Z24, Z20
+	VFMADD231PD.BCST 8(R13), Z25, Z21
+	VFMADD231PD.BCST 8(CX), Z24, Z22
+	VFMADD231PD.BCST 8(CX), Z25, Z23
+	VMOVUPD          256(R14), Z24
+	VMOVUPD          320(R14), Z25
+	VBROADCASTSD     16(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 16(DX), Z24, Z2
+	VFMADD231PD.BCST 16(DX), Z25, Z3
+	VFMADD231PD.BCST 16(BX), Z24, Z4
+	VFMADD231PD.BCST 16(BX), Z25, Z5
+	VFMADD231PD.BCST 16(SI), Z24, Z6
+	VFMADD231PD.BCST 16(SI), Z25, Z7
+	VBROADCASTSD     16(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 16(R8), Z24, Z10
+	VFMADD231PD.BCST 16(R8), Z25, Z11
+	VFMADD231PD.BCST 16(R9), Z24, Z12
+	VFMADD231PD.BCST 16(R9), Z25, Z13
+	VFMADD231PD.BCST 16(R10), Z24, Z14
+	VFMADD231PD.BCST 16(R10), Z25, Z15
+	VBROADCASTSD     16(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 16(R12), Z24, Z18
+	VFMADD231PD.BCST 16(R12), Z25, Z19
+	VFMADD231PD.BCST 16(R13), Z24, Z20
+	VFMADD231PD.BCST 16(R13), Z25, Z21
+	VFMADD231PD.BCST 16(CX), Z24, Z22
+	VFMADD231PD.BCST 16(CX), Z25, Z23
+	VMOVUPD          384(R14), Z24
+	VMOVUPD          448(R14), Z25
+	VBROADCASTSD     24(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 24(DX), Z24, Z2
+	VFMADD231PD.BCST 24(DX), Z25, Z3
+	VFMADD231PD.BCST 24(BX), Z24, Z4
+	VFMADD231PD.BCST 24(BX), Z25, Z5
+	VFMADD231PD.BCST 24(SI), Z24, Z6
+	VFMADD231PD.BCST 24(SI), Z25, Z7
+	VBROADCASTSD     24(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 24(R8), Z24, Z10
+	VFMADD231PD.BCST 24(R8), Z25, Z11
+	VFMADD231PD.BCST 24(R9), Z24, Z12
+	VFMADD231PD.BCST 24(R9), Z25, Z13
+	VFMADD231PD.BCST 24(R10), Z24, Z14
+	VFMADD231PD.BCST 24(R10), Z25, Z15
+	VBROADCASTSD     24(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 24(R12), Z24, Z18
+	VFMADD231PD.BCST 24(R12), Z25, Z19
+	VFMADD231PD.BCST 24(R13), Z24, Z20
+	VFMADD231PD.BCST 24(R13), Z25, Z21
+	VFMADD231PD.BCST 24(CX), Z24, Z22
+	VFMADD231PD.BCST 24(CX), Z25, Z23
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, R13
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              wholeTurn
+
+wholeRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   wholeEnd
+
+wholeStep:
+	VMOVUPD          (R14), Z24
+	VMOVUPD          64(R14), Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (DX), Z25, Z3
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (BX), Z25, Z5
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VFMADD231PD.BCST (SI), Z25, Z7
+	VBROADCASTSD     (DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R8), Z25, Z11
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R9), Z25, Z13
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VFMADD231PD.BCST (R10), Z25, Z15
+	VBROADCASTSD     (R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R12), Z25, Z19
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (R13), Z25, Z21
+	VFMADD231PD.BCST (CX), Z24, Z22
+	VFMADD231PD.BCST (CX), Z25, Z23
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, R13
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              wholeStep
+
+wholeEnd:
+	JMP summed
+
+ragged:
+	MOVQ k+0(FP), R15
+	SHRQ $0x02, R15
+	JZ   raggedRest
+
+raggedTurn:
+	VMOVUPD.Z        (R14), K1, Z24
+	VMOVUPD.Z        64(R14), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (DX), Z25, Z3
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (BX), Z25, Z5
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VFMADD231PD.BCST (SI), Z25, Z7
+	VBROADCASTSD     (DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R8), Z25, Z11
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R9), Z25, Z13
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VFMADD231PD.BCST (R10), Z25, Z15
+	VBROADCASTSD     (R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R12), Z25, Z19
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (R13), Z25, Z21
+	VFMADD231PD.BCST (CX), Z24, Z22
+	VFMADD231PD.BCST (CX), Z25, Z23
+	VMOVUPD.Z        128(R14), K1, Z24
+	VMOVUPD.Z        192(R14), K2, Z25
+	VBROADCASTSD     8(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 8(DX), Z24, Z2
+	VFMADD231PD.BCST 8(DX), Z25, Z3
+	VFMADD231PD.BCST 8(BX), Z24, Z4
+	VFMADD231PD.BCST 8(BX), Z25, Z5
+	VFMADD231PD.BCST 8(SI), Z24, Z6
+	VFMADD231PD.BCST 8(SI), Z25, Z7
+	VBROADCASTSD     8(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 8(R8), Z24, Z10
+	VFMADD231PD.BCST 8(R8), Z25, Z11
+	VFMADD231PD.BCST 8(R9), Z24, Z12
+	VFMADD231PD.BCST 8(R9), Z25, Z13
+	VFMADD231PD.BCST 8(R10), Z24, Z14
+	VFMADD231PD.BCST 8(R10), Z25, Z15
+	VBROADCASTSD     8(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 8(R12), Z24, Z18
+	VFMADD231PD.BCST 8(R12), Z25, Z19
+	VFMADD231PD.BCST 8(R13), Z24, Z20
+	VFMADD231PD.BCST 8(R13), Z25, Z21
+	VFMADD231PD.BCST 8(CX), Z24, Z22
+	VFMADD231PD.BCST 8(CX), Z25, Z23
+	VMOVUPD.Z        256(R14), K1, Z24
+	VMOVUPD.Z        320(R14), K2, Z25
+	VBROADCASTSD     16(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 16(DX), Z24, Z2
+	VFMADD231PD.BCST 16(DX), Z25, Z3
+	VFMADD231PD.BCST 16(BX), Z24, Z4
+	VFMADD231PD.BCST 16(BX), Z25, Z5
+	VFMADD231PD.BCST 16(SI), Z24, Z6
+	VFMADD231PD.BCST 16(SI), Z25, Z7
+	VBROADCASTSD     16(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 16(R8), Z24, Z10
+	VFMADD231PD.BCST 16(R8), Z25, Z11
+	VFMADD231PD.BCST 16(R9), Z24, Z12
+	VFMADD231PD.BCST 16(R9), Z25, Z13
+	VFMADD231PD.BCST 16(R10), Z24, Z14
+	VFMADD231PD.BCST 16(R10), Z25, Z15
+	VBROADCASTSD     16(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 16(R12), Z24, Z18
+	VFMADD231PD.BCST 16(R12), Z25, Z19
+	VFMADD231PD.BCST 16(R13), Z24, Z20
+	VFMADD231PD.BCST 16(R13), Z25, Z21
+	VFMADD231PD.BCST 16(CX), Z24, Z22
+	VFMADD231PD.BCST 16(CX), Z25, Z23
+	VMOVUPD.Z        384(R14), K1, Z24
+	VMOVUPD.Z        448(R14), K2, Z25
+	VBROADCASTSD     24(AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST 24(DX), Z24, Z2
+	VFMADD231PD.BCST 24(DX), Z25, Z3
+	VFMADD231PD.BCST 24(BX), Z24, Z4
+	VFMADD231PD.BCST 24(BX), Z25, Z5
+	VFMADD231PD.BCST 24(SI), Z24, Z6
+	VFMADD231PD.BCST 24(SI), Z25, Z7
+	VBROADCASTSD     24(DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST 24(R8), Z24, Z10
+	VFMADD231PD.BCST 24(R8), Z25, Z11
+	VFMADD231PD.BCST 24(R9), Z24, Z12
+	VFMADD231PD.BCST 24(R9), Z25, Z13
+	VFMADD231PD.BCST 24(R10), Z24, Z14
+	VFMADD231PD.BCST 24(R10), Z25, Z15
+	VBROADCASTSD     24(R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST 24(R12), Z24, Z18
+	VFMADD231PD.BCST 24(R12), Z25, Z19
+	VFMADD231PD.BCST 24(R13), Z24, Z20
+	VFMADD231PD.BCST 24(R13), Z25, Z21
+	VFMADD231PD.BCST 24(CX), Z24, Z22
+	VFMADD231PD.BCST 24(CX), Z25, Z23
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, R13
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              raggedTurn
+
+raggedRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   raggedEnd
+
+raggedStep:
+	VMOVUPD.Z        (R14), K1, Z24
+	VMOVUPD.Z        64(R14), K2, Z25
+	VBROADCASTSD     (AX), Z26
+	VFMADD231PD      Z26, Z24, Z0
+	VFMADD231PD      Z26, Z25, Z1
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (DX), Z25, Z3
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (BX), Z25, Z5
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VFMADD231PD.BCST (SI), Z25, Z7
+	VBROADCASTSD     (DI), Z26
+	VFMADD231PD      Z26, Z24, Z8
+	VFMADD231PD      Z26, Z25, Z9
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R8), Z25, Z11
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R9), Z25, Z13
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VFMADD231PD.BCST (R10), Z25, Z15
+	VBROADCASTSD     (R11), Z26
+	VFMADD231PD      Z26, Z24, Z16
+	VFMADD231PD      Z26, Z25, Z17
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R12), Z25, Z19
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (R13), Z25, Z21
+	VFMADD231PD.BCST (CX), Z24, Z22
+	VFMADD231PD.BCST (CX), Z25, Z23
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, R13
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              raggedStep
+
+raggedEnd:
+	JMP summed
+
+narrow:
+	MOVQ k+0(FP), R15
+	SHRQ $0x02, R15
+	JZ   narrowRest
+
+narrowTurn:
+	VMOVUPD.Z        (R14), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VBROADCASTSD     (DI), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VBROADCASTSD     (R11), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (CX), Z24, Z22
+	VMOVUPD.Z        128(R14), K1, Z24
+	VBROADCASTSD     8(AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 8(DX), Z24, Z2
+	VFMADD231PD.BCST 8(BX), Z24, Z4
+	VFMADD231PD.BCST 8(SI), Z24, Z6
+	VBROADCASTSD     8(DI), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 8(R8), Z24, Z10
+	VFMADD231PD.BCST 8(R9), Z24, Z12
+	VFMADD231PD.BCST 8(R10), Z24, Z14
+	VBROADCASTSD     8(R11), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 8(R12), Z24, Z18
+	VFMADD231PD.BCST 8(R13), Z24, Z20
+	VFMADD231PD.BCST 8(CX), Z24, Z22
+	VMOVUPD.Z        256(R14), K1, Z24
+	VBROADCASTSD     16(AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 16(DX), Z24, Z2
+	VFMADD231PD.BCST 16(BX), Z24, Z4
+	VFMADD231PD.BCST 16(SI), Z24, Z6
+	VBROADCASTSD     16(DI), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 16(R8), Z24, Z10
+	VFMADD231PD.BCST 16(R9), Z24, Z12
+	VFMADD231PD.BCST 16(R10), Z24, Z14
+	VBROADCASTSD     16(R11), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 16(R12), Z24, Z18
+	VFMADD231PD.BCST 16(R13), Z24, Z20
+	VFMADD231PD.BCST 16(CX), Z24, Z22
+	VMOVUPD.Z        384(R14), K1, Z24
+	VBROADCASTSD     24(AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST 24(DX), Z24, Z2
+	VFMADD231PD.BCST 24(BX), Z24, Z4
+	VFMADD231PD.BCST 24(SI), Z24, Z6
+	VBROADCASTSD     24(DI), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST 24(R8), Z24, Z10
+	VFMADD231PD.BCST 24(R9), Z24, Z12
+	VFMADD231PD.BCST 24(R10), Z24, Z14
+	VBROADCASTSD     24(R11), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST 24(R12), Z24, Z18
+	VFMADD231PD.BCST 24(R13), Z24, Z20
+	VFMADD231PD.BCST 24(CX), Z24, Z22
+	ADDQ             $0x00000020, AX
+	ADDQ             $0x00000020, DX
+	ADDQ             $0x00000020, BX
+	ADDQ             $0x00000020, SI
+	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
+	ADDQ             $0x00000020, R9
+	ADDQ             $0x00000020, R10
+	ADDQ             $0x00000020, R11
+	ADDQ             $0x00000020, R12
+	ADDQ             $0x00000020, R13
+	ADDQ             $0x00000020, CX
+	ADDQ             $0x00000200, R14
+	DECQ             R15
+	JNZ              narrowTurn
+
+narrowRest:
+	MOVQ k+0(FP), R15
+	ANDQ $0x00000003, R15
+	JZ   narrowEnd
+
+narrowStep:
+	VMOVUPD.Z        (R14), K1, Z24
+	VBROADCASTSD     (AX), Z25
+	VFMADD231PD      Z25, Z24, Z0
+	VFMADD231PD.BCST (DX), Z24, Z2
+	VFMADD231PD.BCST (BX), Z24, Z4
+	VFMADD231PD.BCST (SI), Z24, Z6
+	VBROADCASTSD     (DI), Z25
+	VFMADD231PD      Z25, Z24, Z8
+	VFMADD231PD.BCST (R8), Z24, Z10
+	VFMADD231PD.BCST (R9), Z24, Z12
+	VFMADD231PD.BCST (R10), Z24, Z14
+	VBROADCASTSD     (R11), Z25
+	VFMADD231PD      Z25, Z24, Z16
+	VFMADD231PD.BCST (R12), Z24, Z18
+	VFMADD231PD.BCST (R13), Z24, Z20
+	VFMADD231PD.BCST (CX), Z24, Z22
+	ADDQ             $0x00000008, AX
+	ADDQ             $0x00000008, DX
+	ADDQ             $0x00000008, BX
+	ADDQ             $0x00000008, SI
+	ADDQ             $0x00000008, DI
+	ADDQ             $0x00000008, R8
+	ADDQ             $0x00000008, R9
+	ADDQ             $0x00000008, R10
+	ADDQ             $0x00000008, R11
+	ADDQ             $0x00000008, R12
+	ADDQ             $0x00000008, R13
+	ADDQ             $0x00000008, CX
+	ADDQ             $0x00000080, R14
+	DECQ             R15
+	JNZ              narrowStep
+
+narrowEnd:
 summed:
 	MOVQ      add+64(FP), AX
 	MOVQ      ldadd+72(FP), CX
@@ -6128,164 +37044,419 @@ sum:
 	VZEROUPPER
 	RET
 
-// func transposeAVX2(n int, src *float32, lds int, dst *float32, ldd int)
+// func copyRowsAVX512f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·copyRowsAVX512f64(SB), NOSPLIT, $0-48
+	MOVQ  n+0(FP), AX
+	MOVQ  src+8(FP), DX
+	MOVQ  dst+24(FP), BX
+	MOVQ  lds+16(FP), SI
+	SHLQ  $0x03, SI
+	MOVQ  ldd+32(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  cols+40(FP), CX
+	MOVQ  $0x00000001, R8
+	SHLQ  CL, R8
+	DECQ  R8
+	KMOVW R8, K1
+	SHRQ  $0x08, R8
+	KMOVW R8, K2
+	CMPQ  cols+40(FP), $0x10
+	JNE   ragged
+
+whole:
+	VMOVUPD (DX), Z0
+	VMOVUPD Z0, (BX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD Z0, 64(BX)
+	ADDQ    SI, DX
+	ADDQ    DI, BX
+	DECQ    AX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   Z0, K1, (BX)
+	VMOVUPD.Z 64(DX), K2, Z0
+	VMOVUPD   Z0, K2, 64(BX)
+	ADDQ      SI, DX
+	ADDQ      DI, BX
+	DECQ      AX
+	JNZ       ragged
+	VZEROUPPER
+	RET
+
+// func transpose4AVX2(n int, src *float32, lds int, dst *float32, ldd int)
 // Requires: AVX
-TEXT ·transposeAVX2(SB), NOSPLIT, $0-40
+TEXT ·transpose4AVX2(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ lds+16(FP), DX
-	SHLQ $0x02, DX
-	LEAQ (CX)(DX*2), BX
-	ADDQ DX, BX
-	LEAQ (BX)(DX*2), SI
-	ADDQ DX, SI
+	SHRQ $0x02, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ src+8(FP), DX
+	LEAQ (DX)(CX*2), BX
+	ADDQ CX, BX
+	MOVQ dst+24(FP), SI
 	MOVQ ldd+32(FP), DI
 	SHLQ $0x02, DI
-	MOVQ dst+24(FP), R8
-	LEAQ (R8)(DI*2), R9
-	ADDQ DI, R9
-	LEAQ (R9)(DI*2), R10
-	ADDQ DI, R10
-	MOVQ DI, R11
-	SHLQ $0x03, R11
+	JMP  test
 
-square:
-	VMOVUPS     (CX), X0
-	VINSERTF128 $0x01, (BX)(DX*1), Y0, Y0
-	VMOVUPS     (CX)(DX*1), X1
-	VINSERTF128 $0x01, (BX)(DX*2), Y1, Y1
-	VMOVUPS     (CX)(DX*2), X2
+quad:
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(CX*1), X1
+	VMOVUPS   (DX)(CX*2), X2
+	VMOVUPS   (BX), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKHPS X1, X0, X1
+	VUNPCKLPS X3, X2, X0
+	VUNPCKHPS X3, X2, X3
+	VUNPCKLPD X0, X4, X2
+	VUNPCKHPD X0, X4, X0
+	VUNPCKLPD X3, X1, X4
+	VUNPCKHPD X3, X1, X1
+	VMOVUPS   X2, (SI)
+	ADDQ      DI, SI
+	VMOVUPS   X0, (SI)
+	ADDQ      DI, SI
+	VMOVUPS   X4, (SI)
+	ADDQ      DI, SI
+	VMOVUPS   X1, (SI)
+	ADDQ      DI, SI
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x00000010, BX
+
+test:
+	DECQ AX
+	JGE  quad
+	VZEROUPPER
+	RET
+
+// func transpose8AVX2(n int, src *float32, lds int, dst *float32, ldd int)
+// Requires: AVX
+TEXT ·transpose8AVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	SHRQ $0x02, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ src+8(FP), DX
+	LEAQ (DX)(CX*2), BX
+	ADDQ CX, BX
+	LEAQ (BX)(CX*2), SI
+	ADDQ CX, SI
+	MOVQ dst+24(FP), DI
+	MOVQ ldd+32(FP), R8
+	SHLQ $0x02, R8
+	JMP  test
+
+quad:
+	VMOVUPS     (DX), X0
+	VINSERTF128 $0x01, (BX)(CX*1), Y0, Y0
+	VMOVUPS     (DX)(CX*1), X1
+	VINSERTF128 $0x01, (BX)(CX*2), Y1, Y1
+	VMOVUPS     (DX)(CX*2), X2
 	VINSERTF128 $0x01, (SI), Y2, Y2
 	VMOVUPS     (BX), X3
-	VINSERTF128 $0x01, (SI)(DX*1), Y3, Y3
-	VUNPCKLPS   Y1, Y0, Y4
-	VUNPCKHPS   Y1, Y0, Y5
+	VINSERTF128 $0x01, (SI)(CX*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y5
+	VUNPCKHPS   Y1, Y0, Y7
 	VUNPCKLPS   Y3, Y2, Y6
-	VUNPCKHPS   Y3, Y2, Y7
-	VSHUFPS     $0x44, Y6, Y4, Y8
-	VSHUFPS     $0xee, Y6, Y4, Y4
-	VSHUFPS     $0x44, Y7, Y5, Y6
-	VSHUFPS     $0xee, Y7, Y5, Y5
-	VMOVUPS     Y8, (R8)
-	VMOVUPS     Y4, (R8)(DI*1)
-	VMOVUPS     Y6, (R8)(DI*2)
-	VMOVUPS     Y5, (R9)
-	VMOVUPS     16(CX), X9
-	VINSERTF128 $0x01, 16(BX)(DX*1), Y9, Y9
-	VMOVUPS     16(CX)(DX*1), X10
-	VINSERTF128 $0x01, 16(BX)(DX*2), Y10, Y10
-	VMOVUPS     16(CX)(DX*2), X11
-	VINSERTF128 $0x01, 16(SI), Y11, Y11
-	VMOVUPS     16(BX), X12
-	VINSERTF128 $0x01, 16(SI)(DX*1), Y12, Y12
-	VUNPCKLPS   Y10, Y9, Y4
-	VUNPCKHPS   Y10, Y9, Y5
-	VUNPCKLPS   Y12, Y11, Y6
-	VUNPCKHPS   Y12, Y11, Y7
-	VSHUFPS     $0x44, Y6, Y4, Y8
-	VSHUFPS     $0xee, Y6, Y4, Y4
-	VSHUFPS     $0x44, Y7, Y5, Y6
-	VSHUFPS     $0xee, Y7, Y5, Y5
-	VMOVUPS     Y8, (R9)(DI*1)
-	VMOVUPS     Y4, (R9)(DI*2)
-	VMOVUPS     Y6, (R10)
-	VMOVUPS     Y5, (R10)(DI*1)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, BX
-	ADDQ        $0x00000020, SI
-	ADDQ        R11, R8
-	ADDQ        R11, R9
-	ADDQ        R11, R10
-	DECQ        AX
-	JNZ         square
+	VUNPCKHPS   Y3, Y2, Y8
+	VUNPCKLPD   Y6, Y5, Y4
+	VUNPCKHPD   Y6, Y5, Y5
+	VUNPCKLPD   Y8, Y7, Y6
+	VUNPCKHPD   Y8, Y7, Y7
+	VMOVUPS     Y4, (DI)
+	ADDQ        R8, DI
+	VMOVUPS     Y5, (DI)
+	ADDQ        R8, DI
+	VMOVUPS     Y6, (DI)
+	ADDQ        R8, DI
+	VMOVUPS     Y7, (DI)
+	ADDQ        R8, DI
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, BX
+	ADDQ        $0x00000010, SI
+
+test:
+	DECQ AX
+	JGE  quad
 	VZEROUPPER
 	RET
 
-// func copyLineAVX2(n int, src *float32, lds int, dst *float32, ldd int)
-// Requires: AVX
-TEXT ·copyLineAVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ dst+24(FP), DX
-	MOVQ lds+16(FP), BX
-	SHLQ $0x02, BX
-	MOVQ ldd+32(FP), SI
-	SHLQ $0x02, SI
+// func transpose12AVX512(n int, src *float32, lds int, dst *float32, ldd int)
+// Requires: AVX, AVX512F
+TEXT ·transpose12AVX512(SB), NOSPLIT, $0-40
+	MOVQ  n+0(FP), AX
+	SHRQ  $0x02, AX
+	MOVQ  lds+16(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  src+8(FP), DX
+	LEAQ  (DX)(CX*2), BX
+	ADDQ  CX, BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	LEAQ  (SI)(CX*2), DI
+	ADDQ  CX, DI
+	MOVQ  dst+24(FP), R8
+	MOVQ  ldd+32(FP), R9
+	SHLQ  $0x02, R9
+	MOVL  $0x00000fff, R10
+	KMOVW R10, K1
+	JMP   test
 
-row:
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    BX, CX
-	ADDQ    SI, DX
-	DECQ    AX
-	JNZ     row
+quad:
+	VMOVUPS      (DX), X0
+	VINSERTF32X4 $0x01, (BX)(CX*1), Z0, Z0
+	VINSERTF32X4 $0x02, (SI)(CX*2), Z0, Z0
+	VMOVUPS      (DX)(CX*1), X1
+	VINSERTF32X4 $0x01, (BX)(CX*2), Z1, Z1
+	VINSERTF32X4 $0x02, (DI), Z1, Z1
+	VMOVUPS      (DX)(CX*2), X2
+	VINSERTF32X4 $0x01, (SI), Z2, Z2
+	VINSERTF32X4 $0x02, (DI)(CX*1), Z2, Z2
+	VMOVUPS      (BX), X3
+	VINSERTF32X4 $0x01, (SI)(CX*1), Z3, Z3
+	VINSERTF32X4 $0x02, (DI)(CX*2), Z3, Z3
+	VUNPCKLPS    Z1, Z0, Z5
+	VUNPCKHPS    Z1, Z0, Z7
+	VUNPCKLPS    Z3, Z2, Z6
+	VUNPCKHPS    Z3, Z2, Z8
+	VUNPCKLPD    Z6, Z5, Z4
+	VUNPCKHPD    Z6, Z5, Z5
+	VUNPCKLPD    Z8, Z7, Z6
+	VUNPCKHPD    Z8, Z7, Z7
+	VMOVUPS      Z4, K1, (R8)
+	ADDQ         R9, R8
+	VMOVUPS      Z5, K1, (R8)
+	ADDQ         R9, R8
+	VMOVUPS      Z6, K1, (R8)
+	ADDQ         R9, R8
+	VMOVUPS      Z7, K1, (R8)
+	ADDQ         R9, R8
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+
+test:
+	DECQ AX
+	JGE  quad
 	VZEROUPPER
 	RET
 
-// func transposeAVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
-// Requires: AVX
-TEXT ·transposeAVX2f64(SB), NOSPLIT, $0-40
+// func transpose16AVX512(n int, src *float32, lds int, dst *float32, ldd int)
+// Requires: AVX, AVX512F
+TEXT ·transpose16AVX512(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ lds+16(FP), DX
-	SHLQ $0x03, DX
-	LEAQ (CX)(DX*2), BX
-	ADDQ DX, BX
+	SHRQ $0x02, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x02, CX
+	MOVQ src+8(FP), DX
+	LEAQ (DX)(CX*2), BX
+	ADDQ CX, BX
+	LEAQ (BX)(CX*2), SI
+	ADDQ CX, SI
+	LEAQ (SI)(CX*2), DI
+	ADDQ CX, DI
+	LEAQ (DI)(CX*2), R8
+	ADDQ CX, R8
+	LEAQ (R8)(CX*2), R9
+	ADDQ CX, R9
+	MOVQ dst+24(FP), R10
+	MOVQ ldd+32(FP), R11
+	SHLQ $0x02, R11
+	JMP  test
+
+quad:
+	VMOVUPS      (DX), X0
+	VINSERTF32X4 $0x01, (BX)(CX*1), Z0, Z0
+	VINSERTF32X4 $0x02, (SI)(CX*2), Z0, Z0
+	VINSERTF32X4 $0x03, (R8), Z0, Z0
+	VMOVUPS      (DX)(CX*1), X1
+	VINSERTF32X4 $0x01, (BX)(CX*2), Z1, Z1
+	VINSERTF32X4 $0x02, (DI), Z1, Z1
+	VINSERTF32X4 $0x03, (R8)(CX*1), Z1, Z1
+	VMOVUPS      (DX)(CX*2), X2
+	VINSERTF32X4 $0x01, (SI), Z2, Z2
+	VINSERTF32X4 $0x02, (DI)(CX*1), Z2, Z2
+	VINSERTF32X4 $0x03, (R8)(CX*2), Z2, Z2
+	VMOVUPS      (BX), X3
+	VINSERTF32X4 $0x01, (SI)(CX*1), Z3, Z3
+	VINSERTF32X4 $0x02, (DI)(CX*2), Z3, Z3
+	VINSERTF32X4 $0x03, (R9), Z3, Z3
+	VUNPCKLPS    Z1, Z0, Z5
+	VUNPCKHPS    Z1, Z0, Z7
+	VUNPCKLPS    Z3, Z2, Z6
+	VUNPCKHPS    Z3, Z2, Z8
+	VUNPCKLPD    Z6, Z5, Z4
+	VUNPCKHPD    Z6, Z5, Z5
+	VUNPCKLPD    Z8, Z7, Z6
+	VUNPCKHPD    Z8, Z7, Z7
+	VMOVUPS      Z4, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      Z5, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      Z6, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      Z7, (R10)
+	ADDQ         R11, R10
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
+	ADDQ         $0x00000010, R8
+	ADDQ         $0x00000010, R9
+
+test:
+	DECQ AX
+	JGE  quad
+	VZEROUPPER
+	RET
+
+// func transpose2AVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+// Requires: AVX
+TEXT ·transpose2AVX2f64(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	SHRQ $0x01, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ src+8(FP), DX
+	MOVQ dst+24(FP), BX
 	MOVQ ldd+32(FP), SI
 	SHLQ $0x03, SI
-	MOVQ dst+24(FP), DI
-	LEAQ (DI)(SI*2), R8
-	ADDQ SI, R8
-	MOVQ SI, R9
-	SHLQ $0x02, R9
+	JMP  test
 
-square:
-	VMOVUPS     (CX), X0
-	VINSERTF128 $0x01, (CX)(DX*2), Y0, Y0
-	VMOVUPS     (CX)(DX*1), X1
+quad:
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(CX*1), X1
+	VUNPCKLPD X1, X0, X2
+	VUNPCKHPD X1, X0, X0
+	VMOVUPS   X2, (BX)
+	ADDQ      SI, BX
+	VMOVUPS   X0, (BX)
+	ADDQ      SI, BX
+	ADDQ      $0x00000010, DX
+
+test:
+	DECQ AX
+	JGE  quad
+	VZEROUPPER
+	RET
+
+// func transpose4AVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+// Requires: AVX
+TEXT ·transpose4AVX2f64(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	SHRQ $0x01, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ src+8(FP), DX
+	LEAQ (DX)(CX*2), BX
+	ADDQ CX, BX
+	MOVQ dst+24(FP), SI
+	MOVQ ldd+32(FP), DI
+	SHLQ $0x03, DI
+	JMP  test
+
+quad:
+	VMOVUPS     (DX), X0
+	VINSERTF128 $0x01, (DX)(CX*2), Y0, Y0
+	VMOVUPS     (DX)(CX*1), X1
 	VINSERTF128 $0x01, (BX), Y1, Y1
 	VUNPCKLPD   Y1, Y0, Y2
 	VUNPCKHPD   Y1, Y0, Y3
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     Y3, (DI)(SI*1)
-	VMOVUPS     16(CX), X4
-	VINSERTF128 $0x01, 16(CX)(DX*2), Y4, Y4
-	VMOVUPS     16(CX)(DX*1), X5
-	VINSERTF128 $0x01, 16(BX), Y5, Y5
-	VUNPCKLPD   Y5, Y4, Y2
-	VUNPCKHPD   Y5, Y4, Y3
-	VMOVUPS     Y2, (DI)(SI*2)
-	VMOVUPS     Y3, (R8)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, BX
-	ADDQ        R9, DI
-	ADDQ        R9, R8
-	DECQ        AX
-	JNZ         square
+	VMOVUPS     Y2, (SI)
+	ADDQ        DI, SI
+	VMOVUPS     Y3, (SI)
+	ADDQ        DI, SI
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, BX
+
+test:
+	DECQ AX
+	JGE  quad
 	VZEROUPPER
 	RET
 
-// func copyLineAVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
-// Requires: AVX
-TEXT ·copyLineAVX2f64(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ dst+24(FP), DX
-	MOVQ lds+16(FP), BX
-	SHLQ $0x03, BX
-	MOVQ ldd+32(FP), SI
-	SHLQ $0x03, SI
+// func transpose6AVX512f64(n int, src *float64, lds int, dst *float64, ldd int)
+// Requires: AVX, AVX512F
+TEXT ·transpose6AVX512f64(SB), NOSPLIT, $0-40
+	MOVQ  n+0(FP), AX
+	SHRQ  $0x01, AX
+	MOVQ  lds+16(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  src+8(FP), DX
+	LEAQ  (DX)(CX*2), BX
+	ADDQ  CX, BX
+	MOVQ  dst+24(FP), SI
+	MOVQ  ldd+32(FP), DI
+	SHLQ  $0x03, DI
+	MOVL  $0x0000003f, R8
+	KMOVW R8, K1
+	JMP   test
 
-row:
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    BX, CX
-	ADDQ    SI, DX
-	DECQ    AX
-	JNZ     row
+quad:
+	VMOVUPS      (DX), X0
+	VINSERTF32X4 $0x01, (DX)(CX*2), Z0, Z0
+	VINSERTF32X4 $0x02, (BX)(CX*1), Z0, Z0
+	VMOVUPS      (DX)(CX*1), X1
+	VINSERTF32X4 $0x01, (BX), Z1, Z1
+	VINSERTF32X4 $0x02, (BX)(CX*2), Z1, Z1
+	VUNPCKLPD    Z1, Z0, Z2
+	VUNPCKHPD    Z1, Z0, Z3
+	VMOVUPD      Z2, K1, (SI)
+	ADDQ         DI, SI
+	VMOVUPD      Z3, K1, (SI)
+	ADDQ         DI, SI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, BX
+
+test:
+	DECQ AX
+	JGE  quad
+	VZEROUPPER
+	RET
+
+// func transpose8AVX512f64(n int, src *float64, lds int, dst *float64, ldd int)
+// Requires: AVX, AVX512F
+TEXT ·transpose8AVX512f64(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	SHRQ $0x01, AX
+	MOVQ lds+16(FP), CX
+	SHLQ $0x03, CX
+	MOVQ src+8(FP), DX
+	LEAQ (DX)(CX*2), BX
+	ADDQ CX, BX
+	LEAQ (BX)(CX*2), SI
+	ADDQ CX, SI
+	MOVQ dst+24(FP), DI
+	MOVQ ldd+32(FP), R8
+	SHLQ $0x03, R8
+	JMP  test
+
+quad:
+	VMOVUPS      (DX), X0
+	VINSERTF32X4 $0x01, (DX)(CX*2), Z0, Z0
+	VINSERTF32X4 $0x02, (BX)(CX*1), Z0, Z0
+	VINSERTF32X4 $0x03, (SI), Z0, Z0
+	VMOVUPS      (DX)(CX*1), X1
+	VINSERTF32X4 $0x01, (BX), Z1, Z1
+	VINSERTF32X4 $0x02, (BX)(CX*2), Z1, Z1
+	VINSERTF32X4 $0x03, (SI)(CX*1), Z1, Z1
+	VUNPCKLPD    Z1, Z0, Z2
+	VUNPCKHPD    Z1, Z0, Z3
+	VMOVUPS      Z2, (DI)
+	ADDQ         R8, DI
+	VMOVUPS      Z3, (DI)
+	ADDQ         R8, DI
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x00000010, SI
+
+test:
+	DECQ AX
+	JGE  quad
 	VZEROUPPER
 	RET

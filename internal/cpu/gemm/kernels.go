@@ -33,32 +33,59 @@ type tileFunc[T float] func(k int, a *T, lda, ak int, b *T, ldb int, c *T, ldc i
 // of rows i, in a number of interleaved partial sums.
 type dotFunc[T float] func(k int, a *T, lda int, x, y *T)
 
-// A copyFunc moves a strip of a matrix of fixed width into a panel, n of its
-// steps (see each field of kernels).
-type copyFunc[T float] func(n int, src *T, lds int, dst *T, ldd int)
+// A transposeFunc turns a fixed number of rows of n elements into columns:
+//
+//	for p := range n {
+//		for j := range rows {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+type transposeFunc[T float] func(n int, src *T, lds int, dst *T, ldd int)
+
+// A copyFunc copies n rows of at most a tile's columns:
+//
+//	for p := range n {
+//		for j := range cols {
+//			dst[p*ldd+j] = src[p*lds+j]
+//		}
+//	}
+type copyFunc[T float] func(n int, src *T, lds int, dst *T, ldd, cols int)
 
 // kernels are the building blocks of one processor level.
 type kernels[T float] struct {
-	level cpu.SIMD
-	nr    int           // columns of a tile
-	tiles []tileFunc[T] // by rows of the tile, less one
+	level   cpu.SIMD
+	nr      int           // columns of a tile
+	tiles   []tileFunc[T] // by rows of the tile, less one
+	columns []tileFunc[T] // the same if lda is 1
+	rows    []tileFunc[T] // the same if ak is 1 and ldb is nr
 
 	// wholeTiles says that tiles compute nr columns, no fewer: they cannot mask
 	// those that are not there.
 	wholeTiles bool
 
-	shared sync.Pool  // of *sharedRunner[T], from calls that ended
-	dot4   dotFunc[T] // four rows
-	dot1   dotFunc[T] // one row
-	square int        // transpose works on squares of this side
+	dot4 dotFunc[T] // four rows
+	dot1 dotFunc[T] // one row
 
-	// transpose: for p < n*square, j < square: dst[p*ldd+j] = src[j*lds+p].
-	transpose copyFunc[T]
-	// copyLine: for p < n, j < 64 bytes' worth: dst[p*ldd+j] = src[p*lds+j].
-	copyLine copyFunc[T]
+	// transpose[i] turns (i+1)*quad rows, of a multiple of quad elements.
+	transpose []transposeFunc[T]
+	quad      int
+	copyRows  copyFunc[T]
+
+	shared sync.Pool // of *sharedRunner[T], from calls that ended
 }
 
 func (k *kernels[T]) mr() int { return len(k.tiles) }
+
+// tile returns the kernel for rows under the given strides.
+func (k *kernels[T]) tile(rows, lda, ak, ldb int) tileFunc[T] {
+	switch {
+	case lda == 1:
+		return k.columns[rows-1]
+	case ak == 1 && ldb == k.nr:
+		return k.rows[rows-1]
+	}
+	return k.tiles[rows-1]
+}
 
 // The kernels in use, those of the processor level.
 var (
@@ -80,16 +107,18 @@ func pick[T float](sets []*kernels[T]) *kernels[T] {
 
 // goKernels are the Go versions, on which the others are modelled.
 func goKernels[T float]() *kernels[T] {
-	var t T
+	tiles := []tileFunc[T]{goTile[T](1), goTile[T](2), goTile[T](3), goTile[T](4)}
 	return &kernels[T]{
 		level:     cpu.Generic,
 		nr:        16,
-		tiles:     []tileFunc[T]{goTile[T](1), goTile[T](2), goTile[T](3), goTile[T](4)},
+		tiles:     tiles,
+		columns:   tiles,
+		rows:      tiles,
 		dot4:      goDot[T](4),
 		dot1:      goDot[T](1),
-		square:    4,
-		transpose: goTranspose[T](4),
-		copyLine:  goCopy[T](64 / int(unsafe.Sizeof(t))),
+		transpose: []transposeFunc[T]{goTranspose[T](4)},
+		quad:      4,
+		copyRows:  goCopyRows[T],
 	}
 }
 
@@ -176,20 +205,18 @@ func goDot[T float](rows int) dotFunc[T] {
 	}
 }
 
-func goTranspose[T float](square int) copyFunc[T] {
+func goTranspose[T float](rows int) transposeFunc[T] {
 	return func(n int, src *T, lds int, dst *T, ldd int) {
-		for p := range n * square {
-			for j := range square {
+		for p := range n {
+			for j := range rows {
 				*step(dst, p*ldd+j) = *step(src, j*lds+p)
 			}
 		}
 	}
 }
 
-func goCopy[T float](width int) copyFunc[T] {
-	return func(n int, src *T, lds int, dst *T, ldd int) {
-		for p := range n {
-			copy(unsafe.Slice(step(dst, p*ldd), width), unsafe.Slice(step(src, p*lds), width))
-		}
+func goCopyRows[T float](n int, src *T, lds int, dst *T, ldd, cols int) {
+	for p := range n {
+		copy(unsafe.Slice(step(dst, p*ldd), cols), unsafe.Slice(step(src, p*lds), cols))
 	}
 }

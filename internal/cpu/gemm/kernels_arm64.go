@@ -12,6 +12,7 @@ func kernelSets32() []*kernels[float32] {
 	neon.tiles = []tileFunc[float32]{
 		tile1x12NEON, tile2x12NEON, tile3x12NEON, tile4x12NEON, tile5x12NEON, tile6x12NEON, tile7x12NEON, tile8x12NEON,
 	}
+	neon.columns, neon.rows = neon.tiles, neon.tiles
 	return []*kernels[float32]{goKernels[float32](), neon}
 }
 
@@ -21,5 +22,6 @@ func kernelSets64() []*kernels[float64] {
 	neon.tiles = []tileFunc[float64]{
 		tile1x6NEONf64, tile2x6NEONf64, tile3x6NEONf64, tile4x6NEONf64, tile5x6NEONf64, tile6x6NEONf64, tile7x6NEONf64, tile8x6NEONf64,
 	}
+	neon.columns, neon.rows = neon.tiles, neon.tiles
 	return []*kernels[float64]{goKernels[float64](), neon}
 }

@@ -41,20 +41,26 @@ func place[T float](ar arena, v []T) *T {
 func testTiles[T float](t *testing.T, kern *kernels[T]) {
 	ends := [4]arena{newArena(t, 1<<20), newArena(t, 1<<20), newArena(t, 1<<16), newArena(t, 1<<16)}
 	rnd := noise(1)
-	for r, tile := range kern.tiles {
-		rows := r + 1
+	for r := range 3 * len(kern.tiles) {
+		rows, how := r/3+1, r%3
+		tile := [][]tileFunc[T]{kern.tiles, kern.columns, kern.rows}[how][rows-1]
 		for cols := 1; cols <= kern.nr; cols++ {
 			if kern.wholeTiles && cols < kern.nr {
 				continue
 			}
-			for _, k := range []int{1, 2, 3, 33} {
+			for _, k := range []int{1, 2, 3, 4, 5, 33} {
 				twin := goTile[T](rows)
-				byColumns := cols%2 == 1
 				lda, ak := k+1, 1
-				if byColumns {
-					lda, ak = 1, rows+2
+				switch {
+				case how == 1:
+					lda, ak = 1, rows+cols%3
+				case how == 0 && cols%2 == 1:
+					lda, ak = 2, 2*rows+cols%3
 				}
 				ldb, ldc, ldadd := cols+k%3, cols+1, cols+2
+				if how == 2 {
+					ldb = kern.nr
+				}
 				a := place(ends[0], whole[T](&rnd, (rows-1)*lda+(k-1)*ak+1))
 				b := place(ends[1], whole[T](&rnd, (k-1)*ldb+cols))
 				start := whole[T](&rnd, (rows-1)*ldc+cols)
@@ -104,30 +110,32 @@ func testDots[T float](t *testing.T, kern, twin *kernels[T]) {
 func testPacking[T float](t *testing.T, kern *kernels[T]) {
 	endS, endD := newArena(t, 1<<18), newArena(t, 1<<18)
 	rnd := noise(3)
-	line := goKernels[T]().nr * 4 / dtypeOf[T]().Size()
-	for n := 1; n <= 20; n++ {
-		for name, f := range map[string]struct {
-			kern, twin       copyFunc[T]
-			rows, cols, from int // of the panel; elements of the source
-		}{
-			"transpose": {kern.transpose, goTranspose[T](kern.square), n * kern.square, kern.square, kern.square},
-			"copyLine":  {kern.copyLine, goCopy[T](line), n, line, n},
-		} {
-			lds, ldd := max(f.rows, f.cols)+n%3, f.cols+n%2
-			src := place(endS, whole[T](&rnd, (f.from-1)*lds+max(f.rows, f.cols)))
-			if name == "copyLine" {
-				lds = f.cols + n%3
-				src = place(endS, whole[T](&rnd, (n-1)*lds+f.cols))
+	check := func(name string, spanS, spanD int, kern, twin func(src, dst *T)) {
+		src, start := place(endS, whole[T](&rnd, spanS)), whole[T](&rnd, spanD)
+		dst, want := place(endD, start), slices.Clone(start)
+		kern(src, dst)
+		twin(src, &want[0])
+		for i, w := range want {
+			if got := *step(dst, i); got != w {
+				t.Fatalf("%s: element %d is %v, want %v", name, i, got, w)
 			}
-			start := whole[T](&rnd, (f.rows-1)*ldd+f.cols)
-			dst, want := place(endD, start), slices.Clone(start)
-			f.kern(n, src, lds, dst, ldd)
-			f.twin(n, src, lds, &want[0], ldd)
-			for i, w := range want {
-				if got := *step(dst, i); got != w {
-					t.Fatalf("%s of %d: element %d is %v, want %v", name, n, i, got, w)
-				}
-			}
+		}
+	}
+	for i, f := range kern.transpose {
+		rows := (i + 1) * kern.quad
+		for n := 0; n <= 5*kern.quad; n += kern.quad {
+			lds, ldd := n+n%3, rows+n%2
+			check(fmt.Sprintf("transpose of %d rows of %d", rows, n), (rows-1)*lds+n, max(n-1, 0)*ldd+rows,
+				func(src, dst *T) { f(n, src, lds, dst, ldd) },
+				func(src, dst *T) { goTranspose[T](rows)(n, src, lds, dst, ldd) })
+		}
+	}
+	for cols := 1; cols <= kern.nr; cols++ {
+		for n := 1; n <= 5; n++ {
+			lds, ldd := cols+n%3, cols+n%2
+			check(fmt.Sprintf("copyRows of %d rows of %d", n, cols), (n-1)*lds+cols, (n-1)*ldd+cols,
+				func(src, dst *T) { kern.copyRows(n, src, lds, dst, ldd, cols) },
+				func(src, dst *T) { goCopyRows(n, src, lds, dst, ldd, cols) })
 		}
 	}
 }

@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// stepK is how much of the inner dimension is summed in registers at a
-	// time: a panel of b (32 columns of float32) is then 32 KiB.
-	stepK = 256
+	// meanStep is how much of the inner dimension is summed in registers at a
+	// time, more or less: a panel of b (32 columns of float32) is then 32 KiB.
+	meanStep = 256
 
-	// A task computes at most maxRows x maxCols of the result: its packed part
-	// of a stays in a 1 MiB level-2 cache, beside the panel of b in use.
-	maxRows = 192
-	maxCols = 512
+	// A task computes at most maxBytes/meanStep rows of a at a time: its packed
+	// part of a stays in the level-2 cache, beside the panel of b in use.
+	maxBytes = 256 << 10
 
 	// taskWork is the least number of multiplications worth a task of its own,
-	// about 20 us; wantTasks how many tasks a large product is cut into at
-	// least, for machines with many cores.
-	taskWork  = 1 << 20
-	wantTasks = 16
+	// some 10 us; a large product is cut into tasksPerThread for each thread, so
+	// that one that is held up holds up the product less.
+	taskWork       = 1 << 20
+	tasksPerThread = 2
+	minRows        = 48 // to which a task's part is not cut, nor its columns to less than two panels
 
 	// tinyWork is the number of multiplications below which three plain loops
 	// beat preparing for tiles.
@@ -28,10 +28,12 @@ const (
 )
 
 // A plan is how a batch of products is computed. It depends on shapes,
-// strides and processor level alone.
+// strides and processor level alone, but for how the result is cut into tasks,
+// which depends also on the number of threads, and does not matter to its bits.
 type plan[T float] struct {
 	batch[T]
-	kern *kernels[T]
+	kern    *kernels[T]
+	threads int
 
 	swapped bool // computed as dst^T = b^T a^T
 	tiny    bool // by three loops
@@ -41,12 +43,13 @@ type plan[T float] struct {
 	rows, cols       int  // size of a block
 	perTask          int  // products of the batch to a task, if a product is one block
 	mBlocks, nBlocks int  // of each product
+	stepK            int  // of the inner dimension
 	tasks            int  // in all
 	packA, packB     bool // whether blocks of a and b are copied into panels
 }
 
 func newPlan[T float](kern *kernels[T], dst, a, b cpu.Array) plan[T] {
-	p := plan[T]{batch: newBatch[T](dst, a, b), kern: kern, perTask: 1}
+	p := plan[T]{batch: newBatch[T](dst, a, b), kern: kern, threads: cpu.NumThreads(), perTask: 1}
 	if p.count*p.m*p.n == 0 {
 		return p
 	}
@@ -64,27 +67,18 @@ func newPlan[T float](kern *kernels[T], dst, a, b cpu.Array) plan[T] {
 	p.scatter = p.dst.cs != 1
 	p.dots = p.a.cs == 1 && p.b.rs == 1 && (p.n == 1 || p.m <= 2)
 
-	unit := p.kern.nr
-	p.rows, p.cols = even(p.m, maxRows, p.kern.mr()), even(p.n, maxCols, p.kern.nr)
-	if p.dots {
-		unit = 4
-		p.rows, p.cols = p.m, p.n
+	p.stepK = p.k
+	if steps := (p.k + meanStep/2) / meanStep; steps > 1 {
+		p.stepK = roundUp((p.k+steps-1)/steps, 4)
 	}
-	for p.cut(); p.tasks < wantTasks && p.rows*p.cols*p.k >= 2*taskWork; p.cut() {
-		// Packing b costs more than packing a, so columns are kept apart first.
-		if p.cols > unit && 2*p.cols > p.rows {
-			p.cols = roundUp((p.cols+1)/2, unit)
-		} else if p.rows > 4 {
-			p.rows = roundUp((p.rows+1)/2, min(p.kern.mr(), 4))
-		} else {
-			break
-		}
+	if p.dots {
+		p.cutDots()
+	} else {
+		p.choosePacking()
+		p.cutTiles()
 	}
 	if p.mBlocks*p.nBlocks == 1 {
 		p.cutBatch(work)
-	}
-	if !p.dots {
-		p.choosePacking()
 	}
 	return p
 }
@@ -95,6 +89,40 @@ func (p *plan[T]) swap() {
 	p.m, p.n = p.n, p.m
 	p.dst, p.a, p.b = p.dst.transposed(), p.b.transposed(), p.a.transposed()
 	p.strides[1], p.strides[2] = p.strides[2], p.strides[1]
+}
+
+// cutTiles cuts the result into tasks. Every task packs its rows of a and its
+// columns of b, so what is cut is the longer side.
+func (p *plan[T]) cutTiles() {
+	p.rows, p.cols = even(p.m, p.maxRows(), p.kern.mr()), p.n
+	for p.cut(); p.tasks < tasksPerThread*p.threads && p.rows*p.cols*p.k >= 2*taskWork; p.cut() {
+		if p.cols > p.rows && p.cols >= 4*p.kern.nr {
+			p.cols = roundUp((p.cols+1)/2, p.kern.nr)
+		} else if p.rows >= 2*minRows {
+			p.rows = roundUp((p.rows+1)/2, p.kern.mr())
+		} else {
+			break
+		}
+	}
+}
+
+// maxRows is how many rows of a a task packs at most.
+func (p *plan[T]) maxRows() int {
+	var t T
+	rows := maxBytes / meanStep / int(unsafe.Sizeof(t))
+	return roundUp(rows, p.kern.mr())
+}
+
+// cutDots cuts the longer side of a product of a matrix and a vector or two.
+func (p *plan[T]) cutDots() {
+	p.rows, p.cols = p.m, p.n
+	for p.cut(); p.tasks < tasksPerThread*p.threads && p.rows*p.cols*p.k >= 2*taskWork; p.cut() {
+		if p.cols > p.rows {
+			p.cols = roundUp((p.cols+1)/2, 4)
+		} else {
+			p.rows = roundUp((p.rows+1)/2, 4)
+		}
+	}
 }
 
 // cut computes the number of blocks.
@@ -111,14 +139,14 @@ func (p *plan[T]) cutBatch(work int) {
 	p.tasks = (p.count + p.perTask - 1) / p.perTask
 }
 
-// choosePacking decides what is copied. The kernel reads a under any strides
-// and b under any row stride, so copying is for the caches and the TLB alone,
-// except where b has no unit stride along its rows.
+// choosePacking decides what is copied. b is read under any row stride, but its
+// rows must be in one piece. a is read under any strides, but fastest where the
+// elements of a column lie side by side. It depends on the shape alone.
 func (p *plan[T]) choosePacking() {
-	tiles := (p.rows + p.kern.mr() - 1) / p.kern.mr()
-	panels := (p.cols + p.kern.nr - 1) / p.kern.nr
+	tiles := (p.m + p.kern.mr() - 1) / p.kern.mr()
+	panels := (p.n + p.kern.nr - 1) / p.kern.nr
 	p.packB = p.b.cs != 1 || p.ragged() || tiles >= 4 && p.k > 1
-	p.packA = panels >= 4
+	p.packA = panels >= 16 || panels >= 2 && p.a.rs != 1 && p.a.cs != 1
 }
 
 // ragged says that the last tile of each row of tiles has columns beyond the
@@ -126,31 +154,14 @@ func (p *plan[T]) choosePacking() {
 // that there is something to read, and the tile go through the buffer.
 func (p *plan[T]) ragged() bool { return p.kern.wholeTiles && p.n%p.kern.nr != 0 }
 
-// depth is the largest step of the inner dimension that occurs.
-func (p *plan[T]) depth() int { return min(p.k, stepK) }
-
-// The distances between rows (or, for a transposed a, columns) of a packed
-// block are an odd number of cache lines, so that neighbours fall into
-// different sets of the cache.
-func oddLines[T any](n int) int {
-	var t T
-	line := alignment / int(unsafe.Sizeof(t))
-	return ((n+line-1)/line | 1) * line
-}
-
-// aByColumns says that a is packed column after column.
-func (p *plan[T]) aByColumns() bool { return p.a.cs != 1 && p.a.rs == 1 }
-
-// sizes returns the elements of the packed block of a, of b, and of the
-// buffer for one tile.
+// sizes returns the elements of the packed block of a, of a panel of b, and of
+// the buffer for one tile, at most, for any number of threads.
 func (p *plan[T]) sizes() (a, b, tile int) {
-	if p.packA && p.aByColumns() {
-		a = p.depth() * oddLines[T](p.rows)
-	} else if p.packA {
-		a = p.rows * oddLines[T](p.depth())
+	if p.packA {
+		a = p.stepK * even(p.m, p.maxRows(), p.kern.mr())
 	}
 	if p.packB {
-		b = p.depth() * roundUp(p.cols, p.kern.nr)
+		b = p.stepK * p.kern.nr
 	}
 	if p.scatter || p.ragged() {
 		tile = p.kern.mr() * p.kern.nr

@@ -22,6 +22,46 @@ package gemm
 //go:noescape
 func tile1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns1x16AVX2 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows1x16AVX2 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile2x16AVX2 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 2 {
@@ -39,6 +79,46 @@ func tile1x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *fl
 //
 //go:noescape
 func tile2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns2x16AVX2 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows2x16AVX2 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile3x16AVX2 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -58,6 +138,46 @@ func tile2x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *fl
 //go:noescape
 func tile3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns3x16AVX2 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows3x16AVX2 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile4x16AVX2 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 4 {
@@ -75,6 +195,46 @@ func tile3x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *fl
 //
 //go:noescape
 func tile4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns4x16AVX2 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows4x16AVX2 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile5x16AVX2 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -94,6 +254,46 @@ func tile4x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *fl
 //go:noescape
 func tile5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns5x16AVX2 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows5x16AVX2 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile6x16AVX2 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 6 {
@@ -111,6 +311,46 @@ func tile5x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *fl
 //
 //go:noescape
 func tile6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns6x16AVX2 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows6x16AVX2 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows6x16AVX2(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // dot1AVX2 computes 1 dot products, each in 32 partial sums that are added at the end:
 //
@@ -136,6 +376,17 @@ func dot1AVX2(k int, a *float32, lda int, x *float32, y *float32)
 //go:noescape
 func dot4AVX2(k int, a *float32, lda int, x *float32, y *float32)
 
+// copyRowsAVX2 copies n rows of cols <= 16 elements:
+//
+//	for p := range n {
+//		for j := range cols {
+//			dst[p*ldd+j] = src[p*lds+j]
+//		}
+//	}
+//
+//go:noescape
+func copyRowsAVX2(n int, src *float32, lds int, dst *float32, ldd int, cols int)
+
 // tile1x8AVX2f64 computes a tile of 1 rows and cols <= 8 columns, with fused products and sums:
 //
 //	for i := range 1 {
@@ -153,6 +404,46 @@ func dot4AVX2(k int, a *float32, lda int, x *float32, y *float32)
 //
 //go:noescape
 func tile1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns1x8AVX2f64 computes a tile of 1 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows1x8AVX2f64 computes a tile of 1 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile2x8AVX2f64 computes a tile of 2 rows and cols <= 8 columns, with fused products and sums:
 //
@@ -172,6 +463,46 @@ func tile1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *
 //go:noescape
 func tile2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns2x8AVX2f64 computes a tile of 2 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows2x8AVX2f64 computes a tile of 2 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile3x8AVX2f64 computes a tile of 3 rows and cols <= 8 columns, with fused products and sums:
 //
 //	for i := range 3 {
@@ -189,6 +520,46 @@ func tile2x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *
 //
 //go:noescape
 func tile3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns3x8AVX2f64 computes a tile of 3 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows3x8AVX2f64 computes a tile of 3 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile4x8AVX2f64 computes a tile of 4 rows and cols <= 8 columns, with fused products and sums:
 //
@@ -208,6 +579,46 @@ func tile3x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *
 //go:noescape
 func tile4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns4x8AVX2f64 computes a tile of 4 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows4x8AVX2f64 computes a tile of 4 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile5x8AVX2f64 computes a tile of 5 rows and cols <= 8 columns, with fused products and sums:
 //
 //	for i := range 5 {
@@ -226,6 +637,46 @@ func tile4x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *
 //go:noescape
 func tile5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns5x8AVX2f64 computes a tile of 5 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows5x8AVX2f64 computes a tile of 5 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile6x8AVX2f64 computes a tile of 6 rows and cols <= 8 columns, with fused products and sums:
 //
 //	for i := range 6 {
@@ -243,6 +694,46 @@ func tile5x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *
 //
 //go:noescape
 func tile6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns6x8AVX2f64 computes a tile of 6 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows6x8AVX2f64 computes a tile of 6 rows and cols <= 8 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows6x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // dot1AVX2f64 computes 1 dot products, each in 16 partial sums that are added at the end:
 //
@@ -268,6 +759,17 @@ func dot1AVX2f64(k int, a *float64, lda int, x *float64, y *float64)
 //go:noescape
 func dot4AVX2f64(k int, a *float64, lda int, x *float64, y *float64)
 
+// copyRowsAVX2f64 copies n rows of cols <= 8 elements:
+//
+//	for p := range n {
+//		for j := range cols {
+//			dst[p*ldd+j] = src[p*lds+j]
+//		}
+//	}
+//
+//go:noescape
+func copyRowsAVX2f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
+
 // tile1x32AVX512 computes a tile of 1 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 1 {
@@ -285,6 +787,46 @@ func dot4AVX2f64(k int, a *float64, lda int, x *float64, y *float64)
 //
 //go:noescape
 func tile1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns1x32AVX512 computes a tile of 1 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows1x32AVX512 computes a tile of 1 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile2x32AVX512 computes a tile of 2 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -304,6 +846,46 @@ func tile1x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //go:noescape
 func tile2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns2x32AVX512 computes a tile of 2 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows2x32AVX512 computes a tile of 2 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile3x32AVX512 computes a tile of 3 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 3 {
@@ -321,6 +903,46 @@ func tile2x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //
 //go:noescape
 func tile3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns3x32AVX512 computes a tile of 3 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows3x32AVX512 computes a tile of 3 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile4x32AVX512 computes a tile of 4 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -340,6 +962,46 @@ func tile3x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //go:noescape
 func tile4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns4x32AVX512 computes a tile of 4 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows4x32AVX512 computes a tile of 4 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile5x32AVX512 computes a tile of 5 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 5 {
@@ -357,6 +1019,46 @@ func tile4x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //
 //go:noescape
 func tile5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns5x32AVX512 computes a tile of 5 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows5x32AVX512 computes a tile of 5 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile6x32AVX512 computes a tile of 6 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -376,6 +1078,46 @@ func tile5x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //go:noescape
 func tile6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns6x32AVX512 computes a tile of 6 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows6x32AVX512 computes a tile of 6 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile7x32AVX512 computes a tile of 7 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 7 {
@@ -393,6 +1135,46 @@ func tile6x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //
 //go:noescape
 func tile7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns7x32AVX512 computes a tile of 7 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 7 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows7x32AVX512 computes a tile of 7 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 7 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile8x32AVX512 computes a tile of 8 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -412,6 +1194,46 @@ func tile7x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //go:noescape
 func tile8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns8x32AVX512 computes a tile of 8 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 8 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows8x32AVX512 computes a tile of 8 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 8 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile9x32AVX512 computes a tile of 9 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 9 {
@@ -429,6 +1251,46 @@ func tile8x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //
 //go:noescape
 func tile9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns9x32AVX512 computes a tile of 9 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 9 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows9x32AVX512 computes a tile of 9 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 9 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // tile10x32AVX512 computes a tile of 10 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -448,6 +1310,46 @@ func tile9x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *
 //go:noescape
 func tile10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns10x32AVX512 computes a tile of 10 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 10 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows10x32AVX512 computes a tile of 10 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 10 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile11x32AVX512 computes a tile of 11 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 11 {
@@ -466,6 +1368,46 @@ func tile10x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c 
 //go:noescape
 func tile11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
+// columns11x32AVX512 computes a tile of 11 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 11 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows11x32AVX512 computes a tile of 11 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 11 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
 // tile12x32AVX512 computes a tile of 12 rows and cols <= 32 columns, with fused products and sums:
 //
 //	for i := range 12 {
@@ -483,6 +1425,46 @@ func tile11x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c 
 //
 //go:noescape
 func tile12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// columns12x32AVX512 computes a tile of 12 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 12 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
+
+// rows12x32AVX512 computes a tile of 12 rows and cols <= 32 columns, with fused products and sums:
+//
+//	for i := range 12 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows12x32AVX512(k int, a *float32, lda int, ak int, b *float32, ldb int, c *float32, ldc int, add *float32, ldadd int, cols int)
 
 // dot1AVX512 computes 1 dot products, each in 64 partial sums that are added at the end:
 //
@@ -508,6 +1490,17 @@ func dot1AVX512(k int, a *float32, lda int, x *float32, y *float32)
 //go:noescape
 func dot4AVX512(k int, a *float32, lda int, x *float32, y *float32)
 
+// copyRowsAVX512 copies n rows of cols <= 32 elements:
+//
+//	for p := range n {
+//		for j := range cols {
+//			dst[p*ldd+j] = src[p*lds+j]
+//		}
+//	}
+//
+//go:noescape
+func copyRowsAVX512(n int, src *float32, lds int, dst *float32, ldd int, cols int)
+
 // tile1x16AVX512f64 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 1 {
@@ -525,6 +1518,46 @@ func dot4AVX512(k int, a *float32, lda int, x *float32, y *float32)
 //
 //go:noescape
 func tile1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns1x16AVX512f64 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows1x16AVX512f64 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 1 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile2x16AVX512f64 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -544,6 +1577,46 @@ func tile1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //go:noescape
 func tile2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns2x16AVX512f64 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows2x16AVX512f64 computes a tile of 2 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 2 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile3x16AVX512f64 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 3 {
@@ -561,6 +1634,46 @@ func tile2x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //
 //go:noescape
 func tile3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns3x16AVX512f64 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows3x16AVX512f64 computes a tile of 3 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 3 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile4x16AVX512f64 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -580,6 +1693,46 @@ func tile3x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //go:noescape
 func tile4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns4x16AVX512f64 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows4x16AVX512f64 computes a tile of 4 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 4 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile5x16AVX512f64 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 5 {
@@ -597,6 +1750,46 @@ func tile4x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //
 //go:noescape
 func tile5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns5x16AVX512f64 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows5x16AVX512f64 computes a tile of 5 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 5 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile6x16AVX512f64 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -616,6 +1809,46 @@ func tile5x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //go:noescape
 func tile6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns6x16AVX512f64 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows6x16AVX512f64 computes a tile of 6 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 6 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile7x16AVX512f64 computes a tile of 7 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 7 {
@@ -633,6 +1866,46 @@ func tile6x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //
 //go:noescape
 func tile7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns7x16AVX512f64 computes a tile of 7 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 7 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows7x16AVX512f64 computes a tile of 7 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 7 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile8x16AVX512f64 computes a tile of 8 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -652,6 +1925,46 @@ func tile7x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //go:noescape
 func tile8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns8x16AVX512f64 computes a tile of 8 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 8 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows8x16AVX512f64 computes a tile of 8 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 8 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile9x16AVX512f64 computes a tile of 9 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 9 {
@@ -669,6 +1982,46 @@ func tile8x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //
 //go:noescape
 func tile9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns9x16AVX512f64 computes a tile of 9 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 9 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows9x16AVX512f64 computes a tile of 9 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 9 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // tile10x16AVX512f64 computes a tile of 10 rows and cols <= 16 columns, with fused products and sums:
 //
@@ -688,6 +2041,46 @@ func tile9x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, 
 //go:noescape
 func tile10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns10x16AVX512f64 computes a tile of 10 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 10 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows10x16AVX512f64 computes a tile of 10 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 10 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile11x16AVX512f64 computes a tile of 11 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 11 {
@@ -706,6 +2099,46 @@ func tile10x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int,
 //go:noescape
 func tile11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
+// columns11x16AVX512f64 computes a tile of 11 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 11 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows11x16AVX512f64 computes a tile of 11 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 11 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
 // tile12x16AVX512f64 computes a tile of 12 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 12 {
@@ -723,6 +2156,46 @@ func tile11x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int,
 //
 //go:noescape
 func tile12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// columns12x16AVX512f64 computes a tile of 12 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 12 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// lda is 1.
+//
+//go:noescape
+func columns12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
+
+// rows12x16AVX512f64 computes a tile of 12 rows and cols <= 16 columns, with fused products and sums:
+//
+//	for i := range 12 {
+//		for j := range cols {
+//			sum := 0
+//			for p := range k {
+//				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
+//			}
+//			if add != nil {
+//				sum += add[i*ldadd+j]
+//			}
+//			c[i*ldc+j] = sum
+//		}
+//	}
+//
+// ak is 1 and ldb the width of a whole tile.
+//
+//go:noescape
+func rows12x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 
 // dot1AVX512f64 computes 1 dot products, each in 32 partial sums that are added at the end:
 //
@@ -748,46 +2221,101 @@ func dot1AVX512f64(k int, a *float64, lda int, x *float64, y *float64)
 //go:noescape
 func dot4AVX512f64(k int, a *float64, lda int, x *float64, y *float64)
 
-// transposeAVX2 transposes 8 rows into panel rows of 8 elements, n squares of them:
-//
-//	for p := range n * 8 {
-//		for j := range 8 {
-//			dst[p*ldd+j] = src[j*lds+p]
-//		}
-//	}
-//
-//go:noescape
-func transposeAVX2(n int, src *float32, lds int, dst *float32, ldd int)
-
-// copyLineAVX2 copies n rows of 16 elements:
+// copyRowsAVX512f64 copies n rows of cols <= 16 elements:
 //
 //	for p := range n {
-//		for j := range 16 {
+//		for j := range cols {
 //			dst[p*ldd+j] = src[p*lds+j]
 //		}
 //	}
 //
 //go:noescape
-func copyLineAVX2(n int, src *float32, lds int, dst *float32, ldd int)
+func copyRowsAVX512f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
 
-// transposeAVX2f64 transposes 4 rows into panel rows of 4 elements, n squares of them:
+// transpose4AVX2 turns 4 rows of n elements, n a multiple of 4, into n rows of 4:
 //
-//	for p := range n * 4 {
+//	for p := range n {
 //		for j := range 4 {
 //			dst[p*ldd+j] = src[j*lds+p]
 //		}
 //	}
 //
 //go:noescape
-func transposeAVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+func transpose4AVX2(n int, src *float32, lds int, dst *float32, ldd int)
 
-// copyLineAVX2f64 copies n rows of 8 elements:
+// transpose8AVX2 turns 8 rows of n elements, n a multiple of 4, into n rows of 8:
 //
 //	for p := range n {
 //		for j := range 8 {
-//			dst[p*ldd+j] = src[p*lds+j]
+//			dst[p*ldd+j] = src[j*lds+p]
 //		}
 //	}
 //
 //go:noescape
-func copyLineAVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+func transpose8AVX2(n int, src *float32, lds int, dst *float32, ldd int)
+
+// transpose12AVX512 turns 12 rows of n elements, n a multiple of 4, into n rows of 12:
+//
+//	for p := range n {
+//		for j := range 12 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose12AVX512(n int, src *float32, lds int, dst *float32, ldd int)
+
+// transpose16AVX512 turns 16 rows of n elements, n a multiple of 4, into n rows of 16:
+//
+//	for p := range n {
+//		for j := range 16 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose16AVX512(n int, src *float32, lds int, dst *float32, ldd int)
+
+// transpose2AVX2f64 turns 2 rows of n elements, n a multiple of 2, into n rows of 2:
+//
+//	for p := range n {
+//		for j := range 2 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose2AVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+
+// transpose4AVX2f64 turns 4 rows of n elements, n a multiple of 2, into n rows of 4:
+//
+//	for p := range n {
+//		for j := range 4 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose4AVX2f64(n int, src *float64, lds int, dst *float64, ldd int)
+
+// transpose6AVX512f64 turns 6 rows of n elements, n a multiple of 2, into n rows of 6:
+//
+//	for p := range n {
+//		for j := range 6 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose6AVX512f64(n int, src *float64, lds int, dst *float64, ldd int)
+
+// transpose8AVX512f64 turns 8 rows of n elements, n a multiple of 2, into n rows of 8:
+//
+//	for p := range n {
+//		for j := range 8 {
+//			dst[p*ldd+j] = src[j*lds+p]
+//		}
+//	}
+//
+//go:noescape
+func transpose8AVX512f64(n int, src *float64, lds int, dst *float64, ldd int)

@@ -2,41 +2,43 @@ package gemm
 
 import "unsafe"
 
-// tiles computes the block tile by tile: for each step of the inner dimension
-// it packs, then goes through the panels of b and for each through the rows.
+// tiles computes the block tile by tile. For each step of the inner dimension
+// it packs its rows of a, then goes through the panels of b: it packs one,
+// which then lies in the level-1 cache, and takes it through all rows.
 func (b *block[T]) tiles(scratch unsafe.Pointer) {
 	var t T
 	size := int(unsafe.Sizeof(t))
 	sizeA, sizeB, _ := b.sizes()
-	spaceA := scratch
-	spaceB := unsafe.Add(spaceA, roundUp(sizeA*size, alignment))
-	spaceTile := unsafe.Add(spaceB, roundUp(sizeB*size, alignment))
+	spaceA := (*T)(scratch)
+	spaceB := (*T)(unsafe.Add(scratch, roundUp(sizeA*size, alignment)))
+	buffer := (*T)(unsafe.Add(unsafe.Pointer(spaceB), roundUp(sizeB*size, alignment)))
 	nr := b.kern.nr
-	for k0 := 0; k0 < b.k; k0 += stepK {
-		k := min(stepK, b.k-k0)
+	for k0, k := 0, 0; k0 < b.k; k0 += k {
+		k = min(b.stepK, b.k-k0)
 		a := b.a.from(0, k0)
 		if b.packA {
-			a = b.packedA(a, k, spaceA)
-		}
-		if b.packB {
-			b.packPanels(k0, k, spaceB)
+			b.packRows(a, k, spaceA)
 		}
 		for j := 0; j < b.n; j += nr {
+			cols := min(nr, b.n-j)
 			panel, ldb := b.b.at(k0, j), b.b.rs
 			if b.packB {
-				panel, ldb = (*T)(unsafe.Add(spaceB, j*k*size)), nr
+				b.kern.pack(b.b.from(k0, j), k, cols, spaceB, nr)
+				panel, ldb = spaceB, nr
 			}
-			cols := min(nr, b.n-j)
 			for i := 0; i < b.m; {
 				rows := b.tileRows(b.m - i)
-				call := b.kern.tiles[rows-1]
+				at, lda, ak := a.at(i, 0), a.rs, a.cs
+				if b.packA {
+					at, lda, ak = step(spaceA, i*k), 1, rows
+				}
+				call := b.kern.tile(rows, lda, ak, ldb)
 				if b.scatter || b.kern.wholeTiles && cols < nr {
-					buffer := (*T)(spaceTile)
-					call(k, a.at(i, 0), a.rs, a.cs, panel, ldb, buffer, nr, nil, 0, cols)
+					call(k, at, lda, ak, panel, ldb, buffer, nr, nil, 0, cols)
 					b.scatterTile(i, j, rows, cols, buffer, k0 == 0)
 				} else {
 					add, ldadd := b.added(i, j, k0 == 0)
-					call(k, a.at(i, 0), a.rs, a.cs, panel, ldb, b.dst.at(i, j), b.dst.rs, add, ldadd, cols)
+					call(k, at, lda, ak, panel, ldb, b.dst.at(i, j), b.dst.rs, add, ldadd, cols)
 				}
 				i += rows
 			}
@@ -48,11 +50,12 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 }
 
 // tileRows is how many of the rows that are left the next tile has. Tiles of
-// few rows are slow for what they do, so a rest is shared by the last two.
+// few rows are slow for what they do, so a rest is shared by the last two, the
+// first of which has rows that are packed without a rest of their own.
 func (b *block[T]) tileRows(left int) int {
 	mr := b.kern.mr()
 	if left > mr && left < 2*mr {
-		return (left + 1) / 2
+		return min(roundUp((left+1)/2, b.kern.quad), mr)
 	}
 	return min(left, mr)
 }
@@ -97,67 +100,41 @@ func (b *block[T]) addBias() {
 	}
 }
 
-// packedA copies the block's rows of a, k columns of them, and returns where
-// they lie now.
-func (b *block[T]) packedA(a matrix[T], k int, space unsafe.Pointer) matrix[T] {
-	if b.aByColumns() {
-		packed := matrix[T]{space, 1, oddLines[T](b.rows)}
-		for p := range k {
-			copy(unsafe.Slice(packed.at(0, p), b.m), unsafe.Slice(a.at(0, p), b.m))
-		}
-		return packed
-	}
-	packed := matrix[T]{space, oddLines[T](k), 1}
-	for i := range b.m {
-		if to := unsafe.Slice(packed.at(i, 0), k); a.cs == 1 {
-			copy(to, unsafe.Slice(a.at(i, 0), k))
-		} else {
-			for p := range to {
-				to[p] = *a.at(i, p)
-			}
-		}
-	}
-	return packed
-}
-
-// packPanels copies rows k0 to k0+k of the block's part of b into panels of nr
-// columns, each panel row after row.
-func (b *block[T]) packPanels(k0, k int, space unsafe.Pointer) {
-	var t T
-	size := int(unsafe.Sizeof(t))
-	nr := b.kern.nr
-	for j := 0; j < b.n; j += nr {
-		b.packPanel(b.b.from(k0, j), k, min(nr, b.n-j), (*T)(unsafe.Add(space, j*k*size)))
+// packRows copies k columns of the block's rows of a, tile by tile: the tile that
+// begins with row i lies from i*k on, column after column.
+func (b *block[T]) packRows(a matrix[T], k int, space *T) {
+	for i := 0; i < b.m; {
+		rows := b.tileRows(b.m - i)
+		b.kern.pack(a.from(i, 0).transposed(), k, rows, step(space, i*k), rows)
+		i += rows
 	}
 }
 
-func (b *block[T]) packPanel(src matrix[T], k, cols int, panel *T) {
-	var t T
-	nr := b.kern.nr
-	j := 0 // columns done
-	switch line := alignment / int(unsafe.Sizeof(t)); {
+// pack copies the first k rows and cols columns of src, at most a tile's, to
+// rows that lie ld apart.
+func (kern *kernels[T]) pack(src matrix[T], k, cols int, dst *T, ld int) {
+	p, j := 0, 0 // what is done: rows p of columns j
+	switch {
 	case src.cs == 1:
-		for ; j+line <= cols; j += line {
-			b.kern.copyLine(k, src.at(0, j), src.rs, step(panel, j), nr)
-		}
+		kern.copyRows(k, src.at(0, 0), src.rs, dst, ld, cols)
+		return
 	case src.rs == 1:
-		s := b.kern.square
-		whole := k / s * s
-		for ; j+s <= cols; j += s {
-			if whole > 0 {
-				b.kern.transpose(k/s, src.at(0, j), src.cs, step(panel, j), nr)
-			}
-			copyElements(src, whole, k, j, j+s, panel, nr)
+		p = k - k%kern.quad
+		for j+kern.quad <= cols && p > 0 {
+			n := min((cols-j)/kern.quad, len(kern.transpose))
+			kern.transpose[n-1](p, src.at(0, j), src.cs, step(dst, j), ld)
+			j += n * kern.quad
 		}
 	}
-	copyElements(src, 0, k, j, cols, panel, nr)
+	copyElements(src, p, k, 0, j, dst, ld)
+	copyElements(src, 0, k, j, cols, dst, ld)
 }
 
 // copyElements copies rows p0 to p1, columns j0 to j1, one by one.
-func copyElements[T float](src matrix[T], p0, p1, j0, j1 int, panel *T, nr int) {
+func copyElements[T float](src matrix[T], p0, p1, j0, j1 int, dst *T, ld int) {
 	for j := j0; j < j1; j++ {
 		for p := p0; p < p1; p++ {
-			*step(panel, p*nr+j) = *src.at(p, j)
+			*step(dst, p*ld+j) = *src.at(p, j)
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -19,6 +18,7 @@ type element struct {
 	size           int
 
 	fma, add, load, store, bcst func(ops ...Op)
+	fmaBcst                     func(ops ...Op) // of an element in memory
 	loadMasked                  func(from, mask, to Op)
 }
 
@@ -26,12 +26,12 @@ var elements = []element{
 	{
 		"float32", "32", 4,
 		VFMADD231PS, VADDPS, VMOVUPS, VMOVUPS, VBROADCASTSS,
-		VMOVUPS_Z,
+		VFMADD231PS_BCST, VMOVUPS_Z,
 	},
 	{
 		"float64", "64", 8,
 		VFMADD231PD, VADDPD, VMOVUPD, VMOVUPD, VBROADCASTSD,
-		VMOVUPD_Z,
+		VFMADD231PD_BCST, VMOVUPD_Z,
 	},
 }
 
@@ -60,15 +60,19 @@ func main() {
 	for _, l := range levels {
 		for _, e := range elements {
 			for rows := 1; rows <= l.rows; rows++ {
-				tile(l, e, rows)
+				for _, how := range readings {
+					tile(l, e, rows, how)
+				}
 			}
 			dot(l, e, 1)
 			dot(l, e, 4)
+			copyRows(l, e)
 		}
 	}
 	for _, e := range elements {
-		transpose(e)
-		copyLine(e)
+		for lanes := 1; lanes <= 4; lanes++ {
+			transpose(e, lanes)
+		}
 	}
 	Generate()
 }
@@ -124,9 +128,9 @@ func rowsOf(base, ld GPVirtual, n int) (rows []Mem, bases []GPVirtual) {
 
 func doc(text string) { Doc(strings.Split(strings.TrimSpace(text), "\n")...) }
 
-// columns makes the masks for the parameter cols: for AVX-512 in K1 and K2, for
+// columnMasks makes the masks for the parameter cols: for AVX-512 in K1 and K2, for
 // AVX2 as memory operands.
-func columns(l level, e element) (m [2]Mem) {
+func columnMasks(l level, e element) (m [2]Mem) {
 	if l.bytes == 64 {
 		Load(Param("cols"), RCX)
 		bits := GP64()
@@ -143,132 +147,6 @@ func columns(l level, e element) (m [2]Mem) {
 	LEAQ(maskTable.Offset(64), at)
 	SUBQ(n, at)
 	return [2]Mem{{Base: at}, {Base: at, Disp: 32}}
-}
-
-// tile writes the kernel for a tile of the given rows and two vectors.
-func tile(l level, e element, rows int) {
-	name := fmt.Sprintf("tile%dx%d%s", rows, 2*l.lanes(e), l.name)
-	if e.size == 8 {
-		name += "f64"
-	}
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, a *%[1]s, lda, ak int, b *%[1]s, ldb int, c *%[1]s, ldc int, add *%[1]s, ldadd int, cols int)", e.goType))
-	Pragma("noescape")
-	doc(fmt.Sprintf(`
-%s computes a tile of %d rows and cols <= %d columns, with fused products and sums:
-
-	for i := range %d {
-		for j := range cols {
-			sum := 0
-			for p := range k {
-				sum = a[i*lda+p*ak]*b[p*ldb+j] + sum
-			}
-			if add != nil {
-				sum += add[i*ldadd+j]
-			}
-			c[i*ldc+j] = sum
-		}
-	}
-`, name, rows, 2*l.lanes(e), rows))
-
-	k, lda, ak, ldb := param("k"), bytesOf(e, "lda"), bytesOf(e, "ak"), bytesOf(e, "ldb")
-	a, bases := rowsOf(param("a"), lda, rows)
-	b := param("b")
-	sums := make([][2]VecVirtual, rows)
-	for i := range sums {
-		for h := range 2 {
-			sums[i][h] = l.vector()
-			zero(l, sums[i][h])
-		}
-	}
-	mask := columns(l, e)
-
-	// loop multiplies the first halves vectors of each row of b.
-	loop := func(label string, halves int, masked bool) {
-		Label(label)
-		var row [2]VecVirtual
-		for h := range halves {
-			row[h] = l.vector()
-			m := Mem{Base: b, Disp: l.bytes * h}
-			switch {
-			case !masked:
-				e.load(m, row[h])
-			case l.bytes == 64:
-				e.loadMasked(m, []Register{K1, K2}[h], row[h])
-			default:
-				x := l.vector()
-				VMOVUPS(mask[h], x)
-				maskedLoad(e, m, x, row[h])
-			}
-		}
-		for i := range rows {
-			x := l.vector()
-			e.bcst(a[i], x)
-			for h := range halves {
-				e.fma(x, row[h], sums[i][h])
-			}
-		}
-		for _, r := range bases {
-			ADDQ(ak, r)
-		}
-		ADDQ(ldb, b)
-		DECQ(k)
-		JNZ(LabelRef(label))
-	}
-
-	cols := param("cols")
-	CMPQ(cols, U8(l.lanes(e)))
-	JLE(LabelRef("narrow"))
-	if l.bytes == 64 {
-		loop("wide", 2, true)
-	} else {
-		CMPQ(cols, U8(2*l.lanes(e)))
-		JNE(LabelRef("ragged"))
-		loop("wide", 2, false)
-		JMP(LabelRef("summed"))
-		loop("ragged", 2, true)
-	}
-	JMP(LabelRef("summed"))
-	loop("narrow", 1, true)
-
-	Label("summed")
-	add, ldadd := param("add"), bytesOf(e, "ldadd")
-	TESTQ(add, add)
-	JZ(LabelRef("store"))
-	for i := range rows {
-		for h := range 2 {
-			x, m := l.vector(), Mem{Base: add, Disp: l.bytes * h}
-			if l.bytes == 64 {
-				e.loadMasked(m, []Register{K1, K2}[h], x)
-			} else {
-				y := l.vector()
-				VMOVUPS(mask[h], y)
-				maskedLoad(e, m, y, x)
-			}
-			e.add(x, sums[i][h], sums[i][h])
-		}
-		if i < rows-1 {
-			ADDQ(ldadd, add)
-		}
-	}
-	Label("store")
-	c, ldc := param("c"), bytesOf(e, "ldc")
-	for i := range rows {
-		for h := range 2 {
-			m := Mem{Base: c, Disp: l.bytes * h}
-			if l.bytes == 64 {
-				e.store(sums[i][h], []Register{K1, K2}[h], m)
-			} else {
-				x := l.vector()
-				VMOVUPS(mask[h], x)
-				maskedStore(e, sums[i][h], x, m)
-			}
-		}
-		if i < rows-1 {
-			ADDQ(ldc, c)
-		}
-	}
-	VZEROUPPER()
-	RET()
 }
 
 func zero(l level, v VecVirtual) {

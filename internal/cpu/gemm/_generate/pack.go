@@ -8,103 +8,153 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-func packText(e element, name, text string) {
+// transpose writes the kernel that turns rows of a matrix into columns: of
+// float32 4 rows to each of the lanes of 16 bytes that a vector has, of float64
+// 2. The lanes of a vector hold rows that many apart, so that no element has to
+// cross from one lane to another.
+func transpose(e element, lanes int) {
+	quad := 16 / e.size // rows in a lane, and elements of a row in it
+	rows := lanes * quad
+	name := fmt.Sprintf("transpose%d%s", rows, map[bool]string{false: "AVX2", true: "AVX512"}[lanes > 2])
 	if e.size == 8 {
 		name += "f64"
 	}
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, src *%[1]s, lds int, dst *%[1]s, ldd int)", e.goType))
 	Pragma("noescape")
-	doc(fmt.Sprintf(text, name))
-}
+	doc(fmt.Sprintf(`
+%s turns %d rows of n elements, n a multiple of %d, into n rows of %d:
 
-// transpose writes the kernel that turns squares of 32 bytes' side. The upper
-// half of each vector holds the rows from the middle on, so that no element
-// has to cross the middle.
-func transpose(e element) {
-	side := 32 / e.size
-	packText(e, "transposeAVX2", fmt.Sprintf(`
-%%s transposes %[1]d rows into panel rows of %[1]d elements, n squares of them:
-
-	for p := range n * %[1]d {
-		for j := range %[1]d {
+	for p := range n {
+		for j := range %d {
 			dst[p*ldd+j] = src[j*lds+p]
 		}
 	}
-`, side))
+`, name, rows, quad, rows, rows))
 	n := param("n")
-	src, from := rowsOf(param("src"), bytesOf(e, "lds"), side)
-	ldd := bytesOf(e, "ldd")
-	dst, to := rowsOf(param("dst"), ldd, side)
-	forward := GP64()
-	MOVQ(ldd, forward)
-	SHLQ(U8(map[int]uint8{4: 2, 8: 3}[side]), forward)
+	SHRQ(U8(map[int]uint8{4: 2, 2: 1}[quad]), n)
+	lds := bytesOf(e, "lds")
+	src, from := rowsOf(param("src"), lds, rows)
+	dst, ldd := param("dst"), bytesOf(e, "ldd")
+	if lanes == 3 { // a vector has four
+		bits := GP32()
+		MOVL(U32(1<<rows-1), bits)
+		KMOVW(bits, K1)
+	}
+	JMP(LabelRef("test"))
 
-	Label("square")
-	half := side / 2
-	for part := range 2 { // a half of each row: 16 bytes
-		var r []VecVirtual // rows i and i+half
-		for i := range half {
-			v := YMM()
-			VMOVUPS(src[i].Offset(16*part), v.AsX())
-			VINSERTF128(U8(1), src[i+half].Offset(16*part), v, v)
-			r = append(r, v)
-		}
-		var out []VecVirtual
-		if e.size == 8 {
-			out = []VecVirtual{YMM(), YMM()}
-			VUNPCKLPD(r[1], r[0], out[0])
-			VUNPCKHPD(r[1], r[0], out[1])
-		} else {
-			t := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
-			VUNPCKLPS(r[1], r[0], t[0])
-			VUNPCKHPS(r[1], r[0], t[1])
-			VUNPCKLPS(r[3], r[2], t[2])
-			VUNPCKHPS(r[3], r[2], t[3])
-			for i := range 4 {
-				v := YMM()
-				VSHUFPS(U8([]uint8{0x44, 0xee}[i%2]), t[i/2+2], t[i/2], v)
-				out = append(out, v)
+	Label("quad")
+	var r []VecVirtual // each with rows i, i+quad, ...
+	for i := range quad {
+		v := vectorOf(lanes)
+		VMOVUPS(src[i], v.AsX())
+		for lane := 1; lane < lanes; lane++ {
+			m := src[i+lane*quad]
+			if lanes == 2 {
+				VINSERTF128(U8(1), m, v, v)
+			} else {
+				VINSERTF32X4(U8(lane), m, v, v)
 			}
 		}
-		for i, v := range out {
-			VMOVUPS(v, dst[part*half+i])
+		r = append(r, v)
+	}
+	var out []VecVirtual
+	for range quad {
+		out = append(out, vectorOf(lanes))
+	}
+	if e.size == 8 {
+		VUNPCKLPD(r[1], r[0], out[0])
+		VUNPCKHPD(r[1], r[0], out[1])
+	} else {
+		low, high := [2]VecVirtual{vectorOf(lanes), vectorOf(lanes)}, [2]VecVirtual{vectorOf(lanes), vectorOf(lanes)}
+		for i := range 2 {
+			VUNPCKLPS(r[2*i+1], r[2*i], low[i])
+			VUNPCKHPS(r[2*i+1], r[2*i], high[i])
+		}
+		for i, half := range [][2]VecVirtual{low, high} {
+			VUNPCKLPD(half[1], half[0], out[2*i])
+			VUNPCKHPD(half[1], half[0], out[2*i+1])
 		}
 	}
+	for _, v := range out {
+		if lanes == 3 {
+			e.store(v, K1, Mem{Base: dst})
+		} else {
+			VMOVUPS(v, Mem{Base: dst})
+		}
+		ADDQ(ldd, dst)
+	}
 	for _, p := range from {
-		ADDQ(U32(32), p)
+		ADDQ(U32(16), p)
 	}
-	for _, p := range to {
-		ADDQ(forward, p)
-	}
+	Label("test")
 	DECQ(n)
-	JNZ(LabelRef("square"))
+	JGE(LabelRef("quad"))
 	VZEROUPPER()
 	RET()
 }
 
-// copyLine writes the kernel that copies strips of 64 bytes.
-func copyLine(e element) {
-	packText(e, "copyLineAVX2", fmt.Sprintf(`
-%%s copies n rows of %[1]d elements:
+func vectorOf(lanes int) VecVirtual {
+	switch lanes {
+	case 1:
+		return XMM()
+	case 2:
+		return YMM()
+	}
+	return ZMM()
+}
+
+// copyRows writes the kernel that copies rows of at most two vectors.
+func copyRows(l level, e element) {
+	name := "copyRows" + l.name
+	if e.size == 8 {
+		name += "f64"
+	}
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, src *%[1]s, lds int, dst *%[1]s, ldd, cols int)", e.goType))
+	Pragma("noescape")
+	doc(fmt.Sprintf(`
+%s copies n rows of cols <= %d elements:
 
 	for p := range n {
-		for j := range %[1]d {
+		for j := range cols {
 			dst[p*ldd+j] = src[p*lds+j]
 		}
 	}
-`, 64/e.size))
+`, name, 2*l.lanes(e)))
 	n, src, dst := param("n"), param("src"), param("dst")
 	lds, ldd := bytesOf(e, "lds"), bytesOf(e, "ldd")
-	Label("row")
-	low, high := YMM(), YMM()
-	VMOVUPS(Mem{Base: src}, low)
-	VMOVUPS(Mem{Base: src, Disp: 32}, high)
-	VMOVUPS(low, Mem{Base: dst})
-	VMOVUPS(high, Mem{Base: dst, Disp: 32})
-	ADDQ(lds, src)
-	ADDQ(ldd, dst)
-	DECQ(n)
-	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	mask := columnMasks(l, e)
+	cols, err := Param("cols").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	rows := func(label string, masked bool) {
+		Label(label)
+		for h := range 2 {
+			x := l.vector()
+			from, to := Mem{Base: src, Disp: l.bytes * h}, Mem{Base: dst, Disp: l.bytes * h}
+			switch {
+			case !masked:
+				e.load(from, x)
+				e.store(x, to)
+			case l.bytes == 64:
+				e.loadMasked(from, []Register{K1, K2}[h], x)
+				e.store(x, []Register{K1, K2}[h], to)
+			default:
+				m := l.vector()
+				VMOVUPS(mask[h], m)
+				maskedLoad(e, from, m, x)
+				maskedStore(e, x, m, to)
+			}
+		}
+		ADDQ(lds, src)
+		ADDQ(ldd, dst)
+		DECQ(n)
+		JNZ(LabelRef(label))
+		VZEROUPPER()
+		RET()
+	}
+	CMPQ(cols.Addr, U8(2*l.lanes(e)))
+	JNE(LabelRef("ragged"))
+	rows("whole", false)
+	rows("ragged", true)
 }
