@@ -4,12 +4,15 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The pool runs the tasks of one kernel call on several processors.
 //
 // Workers are goroutines that wait on a channel, so an idle pool uses no
-// processor. A caller reserves the workers that are idle, hands each the job
+// processor. Waking one takes some 50 us, as much as many a kernel: a worker
+// that ran out of tasks, and a caller whose last tasks others run, look for
+// what they wait for a while before they sleep. A caller reserves the workers that are idle, hands each the job
 // and takes part itself; tasks are claimed from a counter. Because the caller
 // never waits for a worker to arrive, only for tasks already claimed, a call
 // from inside a task cannot deadlock: it finds the workers reserved and does
@@ -69,10 +72,11 @@ func StopWorkers() {
 // Parallel calls f(0), ..., f(n-1), each once, in any order and some at the
 // same time, and returns when all have returned.
 //
-// What a task covers must follow from the problem's shape alone, never from
-// NumThreads, so that results are the same on every machine. Waking a worker
-// costs some microseconds: a task should be worth 20 or more, and a problem
-// smaller than two such tasks should be one (n = 1 runs on the caller).
+// How a result's bits come about must follow from the problem's shape alone,
+// never from NumThreads, so that they are the same on every machine: where the
+// order of a sum depends on what a task covers, that must not depend on
+// NumThreads either. A task should be worth 20 us or more, and a problem smaller
+// than two such tasks should be one (n = 1 runs on the caller).
 //
 // A task may call Parallel; it is given the workers that are idle, usually
 // none, and then runs inline. Many goroutines may call Parallel at once.
@@ -91,15 +95,16 @@ func Parallel(n int, f func(i int)) {
 	}
 	j := &job{f: f, n: int64(n)}
 	j.failed.Store(j.n)
-	j.left.Add(n)
+	j.left.Store(j.n)
+	j.all.Add(n)
 	for range helpers {
 		p.jobs <- j // never blocks: a slot for each worker, sent to once per reservation
 	}
 	for i := j.claim(); i < j.n; i = j.claim() {
 		j.run(i)
-		j.left.Done()
+		j.done()
 	}
-	j.left.Wait()
+	j.wait()
 	if j.failed.Load() < j.n {
 		panic(j.value)
 	}
@@ -151,6 +156,8 @@ func startPool() *pool {
 
 func (p *pool) work() {
 	for {
+		for s := (spin{}); len(p.jobs) == 0 && s.more(); {
+		}
 		select {
 		case j := <-p.jobs:
 			j.help(p)
@@ -160,13 +167,38 @@ func (p *pool) work() {
 	}
 }
 
+// patience is how long a thread looks for what it waits for before it sleeps.
+const patience = 50 * time.Microsecond
+
+// A spin is one such wait.
+type spin struct {
+	turns int
+	until time.Time
+}
+
+// more reports, after a moment, whether to look once more.
+func (s *spin) more() bool {
+	if s.turns%16 == 0 {
+		now := time.Now()
+		if s.turns == 0 {
+			s.until = now.Add(patience)
+		} else if now.After(s.until) {
+			return false
+		}
+	}
+	s.turns++
+	pause()
+	return true
+}
+
 // A job is one call of Parallel. It may outlive the call: a worker that comes
 // late finds no task left and drops it.
 type job struct {
 	f    func(i int)
 	n    int64
-	next atomic.Int64 // the first task not claimed
-	left sync.WaitGroup
+	next atomic.Int64   // the first task not claimed
+	left atomic.Int64   // tasks that have not ended
+	all  sync.WaitGroup // of the tasks
 
 	failed atomic.Int64 // the lowest task that panicked, or n
 	mu     sync.Mutex
@@ -174,6 +206,21 @@ type job struct {
 }
 
 func (j *job) claim() int64 { return j.next.Add(1) - 1 }
+
+func (j *job) done() {
+	j.left.Add(-1)
+	j.all.Done()
+}
+
+// wait returns when all tasks have ended.
+func (j *job) wait() {
+	for s := (spin{}); s.more(); {
+		if j.left.Load() == 0 {
+			return
+		}
+	}
+	j.all.Wait()
+}
 
 // help runs tasks until none is left. The worker is idle again before its
 // last task counts as done, so that a caller's next job finds it.
@@ -183,10 +230,10 @@ func (j *job) help(p *pool) {
 		j.run(i)
 		if i = j.claim(); i >= j.n {
 			p.idle.Add(1)
-			j.left.Done()
+			j.done()
 			return
 		}
-		j.left.Done()
+		j.done()
 	}
 	p.idle.Add(1)
 }
