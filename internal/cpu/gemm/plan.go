@@ -20,7 +20,7 @@ const (
 	// that one that is held up holds up the product less.
 	taskWork       = 1 << 20
 	tasksPerThread = 2
-	minRows        = 48 // to which a task's part is not cut, nor its columns to less than two panels
+	minRows        = 48 // of a task's part, if there are more
 
 	// tinyWork is the number of multiplications below which three plain loops
 	// beat preparing for tiles.
@@ -91,12 +91,12 @@ func (p *plan[T]) swap() {
 	p.strides[1], p.strides[2] = p.strides[2], p.strides[1]
 }
 
-// cutTiles cuts the result into tasks. Every task packs its rows of a and its
-// columns of b, so what is cut is the longer side.
+// cutTiles cuts the result into tasks. Every task packs its rows of a, if they
+// are packed, and its columns of b, so that is cut which costs less.
 func (p *plan[T]) cutTiles() {
 	p.rows, p.cols = even(p.m, p.maxRows(), p.kern.mr()), p.n
 	for p.cut(); p.tasks < tasksPerThread*p.threads && p.rows*p.cols*p.k >= 2*taskWork; p.cut() {
-		if p.cols > p.rows && p.cols >= 4*p.kern.nr {
+		if p.cols >= 2*p.kern.nr && (!p.packA || p.cols > p.rows) {
 			p.cols = roundUp((p.cols+1)/2, p.kern.nr)
 		} else if p.rows >= 2*minRows {
 			p.rows = roundUp((p.rows+1)/2, p.kern.mr())
