@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,5 +160,27 @@ func BenchmarkParallelOverhead(b *testing.B) {
 	defer SetNumThreads(0)
 	for b.Loop() {
 		Parallel(2, func(int) {})
+	}
+}
+
+// A worker without work looks for some for a moment, then sleeps until it is woken.
+func TestIdleWorkersSleep(t *testing.T) {
+	withThreads(t, 4)
+	Parallel(8, func(int) {})
+	stacks := make([]byte, 1<<16)
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		workers := 0
+		for g := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(g, "cpu.(*pool).work") && strings.Contains(g, "[select") {
+				workers++
+			}
+		}
+		if workers == 3 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 3 workers sleep", workers)
+		}
+		runtime.Gosched()
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkKernel(b *testing.B) {
 	level, _ := cpu.Level()
 	b.Run(level.String(), func(b *testing.B) {
 		for b.Loop() {
-			kern.tiles[kern.mr()-1](k, &x[0], k, 1, &y[0], kern.nr, &z[0], kern.nr, nil, 0, kern.nr)
+			kern.columns[kern.mr()-1](k, &x[0], 1, kern.mr(), &y[0], kern.nr, &z[0], kern.nr, nil, 0, kern.nr)
 		}
 		b.ReportMetric(2*k*float64(kern.mr()*kern.nr)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 	})
