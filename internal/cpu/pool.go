@@ -10,7 +10,7 @@ import (
 // The pool runs the tasks of one kernel call on several processors.
 //
 // Workers are goroutines that wait on a channel, so an idle pool uses no
-// processor. Waking one takes some 50 us, as much as many a kernel: a worker
+// processor. Waking one takes 50 to 150 us, as much as many a kernel: a worker
 // that ran out of tasks, and a caller whose last tasks others run, look for
 // what they wait for a while before they sleep. A caller reserves the workers that are idle, hands each the job
 // and takes part itself; tasks are claimed from a counter. Because the caller
@@ -167,8 +167,10 @@ func (p *pool) work() {
 	}
 }
 
-// patience is how long a thread looks for what it waits for before it sleeps.
-const patience = 50 * time.Microsecond
+// patience is how long a thread looks for what it waits for before it sleeps. It
+// must be longer than a wake takes: else caller and worker wake each other in turn
+// for ever (50 us did, at half the speed).
+const patience = 200 * time.Microsecond
 
 // A spin is one such wait.
 type spin struct {
