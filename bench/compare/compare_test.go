@@ -83,7 +83,7 @@ func TestWithTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
 	}
-	s, err := newSession(t.Context(), false, io.Discard)
+	s, err := newSession(t.Context(), usual, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestWithTorch(t *testing.T) {
 	if s.python == "" {
 		t.Skip(s.noTorch)
 	}
-	w, err := s.worker(1)
+	w, err := s.worker(variant{threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,17 +135,18 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
-// The better of PyTorch's thread counts is what Ebb is compared with, sample by
+// The fastest way to run PyTorch is what Ebb is compared with, sample by
 // sample.
 func TestDecide(t *testing.T) {
 	var f figure
 	f.decide([]*contestant{
-		{threads: 2, wall: []float64{1, 2, 3}, cpu: []float64{1, 2, 3}},
-		{threads: 1, wall: []float64{4, 4, 4}, cpu: []float64{4, 4, 4}},
-		{threads: 2, wall: []float64{2, 8, 3}, cpu: []float64{4, 16, 6}},
+		{variant: variant{threads: 2}, wall: []float64{1, 2, 3}, cpu: []float64{1, 2, 3}},
+		{variant: variant{threads: 1}, wall: []float64{4, 5, 4}, cpu: []float64{4, 4, 4}},
+		{variant: variant{threads: 2, told: "SkylakeX"}, wall: []float64{2, 8, 3}, cpu: []float64{4, 16, 6}},
 	})
-	if f.Torch.Threads != 2 || f.Ratio != 0.5 || f.CPURatio != 0.25 || len(f.Others) != 1 {
-		t.Errorf("%d threads, ratio %v, of CPU time %v, %d others; want 2, 0.5, 0.25, 1", f.Torch.Threads, f.Ratio, f.CPURatio, len(f.Others))
+	if f.Torch.Threads != 2 || f.Torch.Told == "" || f.Ratio != 0.5 || f.CPURatio != 0.25 || f.Installed != 0.4 || len(f.Others) != 1 {
+		t.Errorf("%d threads, told %q, ratio %v, of CPU time %v, as installed %v, %d others; want 2, SkylakeX, 0.5, 0.25, 0.4, 1",
+			f.Torch.Threads, f.Torch.Told, f.Ratio, f.CPURatio, f.Installed, len(f.Others))
 	}
 }
 

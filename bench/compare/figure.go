@@ -15,6 +15,7 @@ type side struct {
 	High    float64   `json:"high"` // the upper quartile
 	CPU     float64   `json:"cpu_seconds,omitempty"`
 	Threads int       `json:"threads,omitempty"`
+	Told    string    `json:"openblas_told,omitempty"` // the processor that OpenBLAS was told
 	Samples int       `json:"samples"`
 	Rate    float64   `json:"rate,omitempty"`  // of the work, a second
 	Share   float64   `json:"share,omitempty"` // of the machine's limit
@@ -28,20 +29,22 @@ type figure struct {
 	Group  string `json:"group,omitempty"` // whose ratios have a common mean
 	Unit   string `json:"unit"`            // "s" or "B"
 	Ebb    *side  `json:"ebb,omitempty"`
-	Torch  *side  `json:"pytorch,omitempty"`        // with the better number of threads
-	Others []side `json:"pytorch_others,omitempty"` // with other numbers
+	Torch  *side  `json:"pytorch,omitempty"`        // the fastest of the ways to run it
+	Others []side `json:"pytorch_others,omitempty"` // the other ways
 
 	Ratio     float64 `json:"ratio,omitempty"`
 	RatioLow  float64 `json:"ratio_low,omitempty"`
 	RatioHigh float64 `json:"ratio_high,omitempty"`
 	CPURatio  float64 `json:"cpu_ratio,omitempty"`
-	Goal      float64 `json:"goal,omitempty"` // what the ratio is to be at most; 0: nothing
+	Goal      float64 `json:"goal,omitempty"`            // what the ratio is to be at most; 0: nothing
+	Most      float64 `json:"most,omitempty"`            // what Ebb's may be at most, in Unit; 0: nothing
+	Installed float64 `json:"ratio_installed,omitempty"` // to the fastest PyTorch whose OpenBLAS was told nothing; 0: none was told
 
 	Work      float64 `json:"work,omitempty"` // of a step, in WorkUnit
 	WorkUnit  string  `json:"work_unit,omitempty"`
-	Limit     float64 `json:"limit,omitempty"` // the most of it that the machine could do a second, in turns with it
-	LimitOf   string  `json:"limit_of,omitempty"`
-	Wrong     bool    `json:"wrong,omitempty"` // the results differ
+	LimitOf   string  `json:"limit_of,omitempty"`   // what the machine did in turns with it, shares are of
+	ShareGoal float64 `json:"share_goal,omitempty"` // what Ebb's share is to be at least; 0: nothing
+	Wrong     bool    `json:"wrong,omitempty"`      // the results differ
 	Note      string  `json:"note,omitempty"`
 	NoTorch   string  `json:"no_pytorch,omitempty"` // why there is only Ebb's
 	Failed    string  `json:"failed,omitempty"`     // why there is nothing
@@ -79,17 +82,13 @@ func ratios(a, b []float64) []float64 {
 	return r
 }
 
-// settle fills in what follows from the sides: rates, shares, whether results
-// agree.
+// settle fills in what follows from the sides: rates, whether results agree.
 func (f *figure) settle() {
 	for _, s := range []*side{f.Ebb, f.Torch} {
 		if s == nil || s.Median == 0 || f.Work == 0 {
 			continue
 		}
 		s.Rate = f.Work / s.Median
-		if f.Limit > 0 {
-			s.Share = s.Rate / f.Limit
-		}
 	}
 	if f.Ebb != nil && f.Torch != nil {
 		f.Wrong = !agree(f.Ebb.Results, f.Torch.Results, f.tolerance)

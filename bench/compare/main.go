@@ -1,7 +1,7 @@
 // Command compare runs the same work in Ebb and in PyTorch, alternately, and
 // tells how long each took.
 //
-//	go run ./bench/compare [--json FILE] [--python PATH] [--rows REGEXP] [--long]
+//	go run ./bench/compare [--json FILE] [--python PATH] [--openblas NAME] [--rows REGEXP] [--long]
 //
 // It first measures what the machine can do at most: multiply-adds and memory
 // traffic, of one core and of all; and again in turns with each row, which then
@@ -10,7 +10,9 @@
 // or the row is marked wrong. A figure is the median of samples that were taken in
 // turns, with the quartiles; the ratio is the median of the ratios of neighbours,
 // so that what else the machine does at the time weighs on both sides. PyTorch
-// runs with one thread and with one for each core, and the better one counts.
+// runs with one thread and with one for each core, and the fastest counts. An
+// OpenBLAS that does not know the processor, and so does without its vectors, is
+// tried as it is and told the processor by OPENBLAS_CORETYPE.
 //
 // PyTorch is looked for in each python3 of the path, then in /usr/bin/python3.
 // Without it Ebb's figures and their share of the machine's limits remain.
@@ -54,8 +56,9 @@ func compare(ctx context.Context, args []string, out, progress io.Writer) (err e
 	flags.SetOutput(progress)
 	file := flags.String("json", "", "`file` for the figures as JSON")
 	path := flags.String("python", "", "`path` of a python3 that has PyTorch")
+	core := flags.String("openblas", "", "`name` of the processor that PyTorch's OpenBLAS is told, beside being run as it is;\nwithout one, if OpenBLAS does not know the processor, a name that suits it; \"installed\" tells nothing")
 	only := flags.String("rows", "", "`pattern` of the rows to run")
-	long := flags.Bool("long", false, "longer samples, and work that takes minutes")
+	atLength := flags.Bool("long", false, "longer samples, and work that takes minutes")
 	if err := flags.Parse(args); err != nil {
 		return flag.ErrHelp
 	}
@@ -63,12 +66,17 @@ func compare(ctx context.Context, args []string, out, progress io.Writer) (err e
 	if err != nil {
 		return fmt.Errorf("--rows: %w", err)
 	}
-	s, err := newSession(ctx, *long, progress)
+	e := usual
+	if *atLength {
+		e = long
+	}
+	s, err := newSession(ctx, e, progress)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	s.findPython(*path)
+	s.findOpenBLAS(*core)
 
 	var r report
 	r.describe(s)

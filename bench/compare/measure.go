@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ebb-ml/ebb"
@@ -26,7 +27,7 @@ type timed struct {
 
 // contestant is one of those that take turns.
 type contestant struct {
-	threads int
+	variant
 	run     func(steps int) (cost, error)
 	results []float64
 	steps   int // of a sample
@@ -40,7 +41,7 @@ func (t *timed) figure(s *session, f figure, l limit) figure {
 	rt := ebb.NewRuntime()
 	defer rt.Close()
 	rt.ManualSeed(0)
-	ours := &contestant{threads: t.threads}
+	ours := &contestant{variant: variant{threads: t.threads}}
 	if t.threads == 0 {
 		ours.threads = cores()
 	}
@@ -70,10 +71,12 @@ func (t *timed) figure(s *session, f figure, l limit) figure {
 			if err := alternate(s, turns); err != nil {
 				return err
 			}
-			f.decide(all)
+			best := f.decide(all)
 			if most != nil {
-				_, median, _ := quartiles(most.wall)
-				f.Limit = load.Work / median
+				f.Ebb.Share = shareOf(load, most, f.Work, ours)
+				if best != nil {
+					f.Torch.Share = shareOf(load, most, f.Work, best)
+				}
 			}
 			return nil
 		})
@@ -89,13 +92,9 @@ func (t *timed) figure(s *session, f figure, l limit) figure {
 
 // opponents are PyTorch's workers with the row's work made.
 func (t *timed) opponents(s *session) ([]*contestant, error) {
-	counts := s.threadCounts()
-	if t.threads != 0 {
-		counts = []int{t.threads}
-	}
 	var all []*contestant
-	for _, n := range counts {
-		w, err := s.worker(n)
+	for _, v := range s.variants(t.threads, t.kind == "matmul" || t.kind == "mlp") {
+		w, err := s.worker(v)
 		if err != nil {
 			return nil, err
 		}
@@ -103,20 +102,23 @@ func (t *timed) opponents(s *session) ([]*contestant, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &contestant{threads: n, run: w.run, results: results})
+		all = append(all, &contestant{variant: v, run: w.run, results: results})
 	}
 	return all, nil
 }
 
-// newLimit is a contestant whose steps are a load's runs.
+// newLimit is a contestant whose steps are a load's units.
 func newLimit(load *machine.Load) *contestant {
 	return &contestant{run: func(steps int) (cost, error) {
-		cpu, wall := cpuSeconds(), time.Now()
-		for range steps {
-			load.Run()
-		}
-		return cost{time.Since(wall).Seconds(), cpuSeconds() - cpu}, nil
+		return cost{wall: load.Run(steps).Seconds()}, nil
 	}}
+}
+
+// shareOf is the share of what the machine could do in turns with c that c did,
+// work of the load's kind in each step.
+func shareOf(load *machine.Load, most *contestant, work float64, c *contestant) float64 {
+	_, faster, _ := quartiles(ratios(most.wall, c.wall)) // of one load's unit on each core, than one step
+	return work / load.Rate(1, time.Second) * faster
 }
 
 // guard calls f and turns an operation's panic into an error.
@@ -138,7 +140,7 @@ func runSteps(w work, steps int) (c cost, err error) {
 func alternate(s *session, all []*contestant) error {
 	round := 0.0
 	for _, c := range all {
-		took, err := c.calibrate(s.sample())
+		took, err := c.calibrate(s.effort.sample)
 		if err != nil {
 			return err
 		}
@@ -176,22 +178,25 @@ func (c *contestant) calibrate(sample time.Duration) (float64, error) {
 }
 
 // decide fills in the figure: Ebb is the first of all, of the others the fastest
-// counts.
-func (f *figure) decide(all []*contestant) {
+// counts, which is returned; nil if there is none.
+func (f *figure) decide(all []*contestant) *contestant {
 	sides := make([]side, len(all))
-	best := 0
+	best, installed := 0, 0
 	for i, c := range all {
 		sides[i] = summarize(c.wall)
 		_, sides[i].CPU, _ = quartiles(c.cpu)
-		sides[i].Threads = c.threads
+		sides[i].Threads, sides[i].Told = c.threads, c.told
 		sides[i].Results = c.results
 		if i > 0 && (best == 0 || sides[i].Median < sides[best].Median) {
 			best = i
 		}
+		if i > 0 && c.told == "" && (installed == 0 || sides[i].Median < sides[installed].Median) {
+			installed = i
+		}
 	}
 	f.Ebb = &sides[0]
 	if best == 0 {
-		return
+		return nil
 	}
 	f.Torch = &sides[best]
 	for i := 1; i < len(all); i++ {
@@ -203,6 +208,10 @@ func (f *figure) decide(all []*contestant) {
 	if r := ratios(all[0].cpu, all[best].cpu); len(r) > 0 {
 		_, f.CPURatio, _ = quartiles(r)
 	}
+	if installed > 0 && slices.ContainsFunc(all, func(c *contestant) bool { return c.told != "" }) {
+		_, f.Installed, _ = quartiles(ratios(all[0].wall, all[installed].wall))
+	}
+	return all[best]
 }
 
 // seconds prints a time with a unit that suits it.

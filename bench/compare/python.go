@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/ebb-ml/ebb"
 )
 
 //go:embed torch/worker.py
@@ -50,12 +52,36 @@ func (s *session) findPython(path string) {
 	s.logf("%s: there is nothing to compare with", s.noTorch)
 }
 
-// pythonThreads is the environment in which PyTorch and what it computes with use
-// so many threads.
-func pythonThreads(n int) []string {
+// findOpenBLAS settles which processor OpenBLAS is to be told that it runs on. One
+// that does not know the processor takes the oldest one's kernels; then it is told
+// the oldest that has the vectors which Ebb uses, beside being run as it is.
+// A name that is asked for is told instead; "installed" tells nothing.
+func (s *session) findOpenBLAS(asked string) {
+	switch w, err := s.worker(variant{threads: 1}); {
+	case err != nil || w.BLAS == "" || asked == "installed":
+		return
+	case asked != "":
+		s.told = asked
+	case w.BLAS == "Prescott":
+		level, _ := ebb.CPULevel()
+		s.told = map[string]string{"avx512": "SkylakeX", "avx2": "Haswell"}[level]
+	}
+}
+
+// variant is a way to run PyTorch.
+type variant struct {
+	threads int
+	told    string // the processor that OpenBLAS is told; empty: nothing
+}
+
+// environment is what PyTorch and what it computes with are started in.
+func (v variant) environment() []string {
 	env := os.Environ()
 	for _, name := range []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"} {
-		env = append(env, fmt.Sprintf("%s=%d", name, n))
+		env = append(env, fmt.Sprintf("%s=%d", name, v.threads))
+	}
+	if v.told != "" {
+		env = append(env, "OPENBLAS_CORETYPE="+v.told)
 	}
 	return env
 }
@@ -68,8 +94,8 @@ type worker struct {
 	BLAS string // which processor OpenBLAS takes this one for; empty: it is not OpenBLAS
 }
 
-// startWorker starts PyTorch with so many threads, with more of the environment.
-func (s *session) startWorker(threads int, env ...string) (*worker, error) {
+// startWorker starts a PyTorch, with more of the environment.
+func (s *session) startWorker(v variant, env ...string) (*worker, error) {
 	if s.python == "" {
 		return nil, errors.New(s.noTorch)
 	}
@@ -78,7 +104,7 @@ func (s *session) startWorker(threads int, env ...string) (*worker, error) {
 		return nil, err
 	}
 	w := &worker{cmd: exec.CommandContext(s.ctx, s.python, file)}
-	w.cmd.Env = append(pythonThreads(threads), env...)
+	w.cmd.Env = append(v.environment(), env...)
 	w.cmd.Stderr = s.progress
 	var err error
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
@@ -99,14 +125,14 @@ func (s *session) startWorker(threads int, env ...string) (*worker, error) {
 	return w, nil
 }
 
-// worker returns the running PyTorch with so many threads.
-func (s *session) worker(threads int) (*worker, error) {
-	if w := s.workers[threads]; w != nil {
+// worker returns the variant's running PyTorch.
+func (s *session) worker(v variant) (*worker, error) {
+	if w := s.workers[v]; w != nil {
 		return w, nil
 	}
-	w, err := s.startWorker(threads)
+	w, err := s.startWorker(v)
 	if err == nil {
-		s.workers[threads] = w
+		s.workers[v] = w
 	}
 	return w, err
 }

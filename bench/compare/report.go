@@ -22,15 +22,16 @@ type report struct {
 	Cores   int       `json:"cores"`
 	Level   string    `json:"level"` // of Ebb's kernels
 	Torch   string    `json:"pytorch,omitempty"`
-	BLAS    string    `json:"openblas,omitempty"` // the processor that PyTorch's OpenBLAS takes this one for
+	BLAS    string    `json:"openblas,omitempty"`      // the processor that PyTorch's OpenBLAS takes this one for
+	Told    string    `json:"openblas_told,omitempty"` // and which it is told, beside that
 	NoTorch string    `json:"no_pytorch,omitempty"`
 	Load    []string  `json:"load"` // of the system at the beginning and at the end; empty: not told
 
-	FMA     []float64    `json:"fma_flops"`           // of one core, of all
-	Traffic []bandwidths `json:"bandwidthsbandwidth"` // of arrays of 1e7 elements
+	FMA     []float64    `json:"fma_flops"` // of one core, of all
+	Traffic []bandwidths `json:"memory"`    // of arrays of 1e7 elements
 	Figures []figure     `json:"figures"`
 	Means   []mean       `json:"means"`
-	Others  []string     `json:"others,omitempty"` // other findings
+	Checks  []check      `json:"checks,omitempty"`
 }
 
 // bandwidths is what memory can do.
@@ -48,6 +49,41 @@ type mean struct {
 	Goal  float64 `json:"goal"`
 	Worst string  `json:"worst"` // the row of the highest ratio
 	Rows  int     `json:"rows"`
+
+	Installed float64 `json:"ratio_installed,omitempty"` // as a figure's; 0: no row has one
+}
+
+// check is a figure of Ebb alone and what it is to be.
+type check struct {
+	What    string  `json:"what"`
+	Value   float64 `json:"value"`
+	Goal    float64 `json:"goal"`
+	AtLeast bool    `json:"at_least,omitempty"` // or at most
+	Unit    string  `json:"unit,omitempty"`     // "%": a share; "B": bytes; else a ratio
+}
+
+func (c check) reached() bool {
+	if c.AtLeast {
+		return c.Value >= c.Goal
+	}
+	return c.Value <= c.Goal
+}
+
+func (c check) String() string {
+	amount := func(x float64) string {
+		switch c.Unit {
+		case "%":
+			return fmt.Sprintf("%.0f%%", 100*x)
+		case "B":
+			return ebb.FormatBytes(int64(x))
+		}
+		return fmt.Sprintf("%.2f", x)
+	}
+	bound := "at most"
+	if c.AtLeast {
+		bound = "at least"
+	}
+	return fmt.Sprintf("%s: %s (goal: %s %s: %s)", c.What, amount(c.Value), bound, amount(c.Goal), verdict(c.reached()))
 }
 
 // describe measures the machine.
@@ -57,8 +93,8 @@ func (r *report) describe(s *session) {
 	r.Cores = cores()
 	r.Level, _ = ebb.CPULevel()
 	r.Torch, r.NoTorch = s.torch, s.noTorch
-	if w, err := s.worker(1); err == nil {
-		r.BLAS = w.BLAS
+	if w, err := s.worker(variant{threads: 1}); err == nil {
+		r.BLAS, r.Told = w.BLAS, s.told
 	}
 	r.Load = append(r.Load, loadAverage())
 	s.logf("the machine's limits")
@@ -89,45 +125,83 @@ func (r *report) finish() {
 		r.Figures[i].settle()
 	}
 	for _, group := range []string{groupMatMul, groupElements} {
-		m := mean{Group: group, Goal: groupGoals[group]}
-		var wall, cpu, worst float64
-		cpus := 0
-		for _, f := range r.Figures {
-			if f.Group != group || f.Ratio == 0 {
-				continue
-			}
-			m.Rows++
-			wall += math.Log(f.Ratio)
-			if f.CPURatio > 0 {
-				cpu += math.Log(f.CPURatio)
-				cpus++
-			}
-			if f.Ratio > worst {
-				worst, m.Worst = f.Ratio, f.Row
-			}
-		}
-		if m.Rows > 0 {
-			m.Ratio = math.Exp(wall / float64(m.Rows))
-			if cpus > 0 {
-				m.CPU = math.Exp(cpu / float64(cpus))
-			}
+		if m := r.mean(group); m.Rows > 0 {
 			r.Means = append(r.Means, m)
 		}
 	}
 	for _, suffix := range []string{"", ", one core"} {
-		per := func(n int) float64 {
-			name := fmt.Sprintf("matmul %dx%dx%d%s", n, n, n, suffix)
-			i := slices.IndexFunc(r.Figures, func(f figure) bool { return f.Row == name && f.Ebb != nil })
-			if i < 0 {
-				return 0
+		for _, n := range []int{511, 513} {
+			const row = "matmul %dx%dx%d%s"
+			a, b := r.find(fmt.Sprintf(row, n, n, n, suffix)), r.find(fmt.Sprintf(row, 512, 512, 512, suffix))
+			if a == nil || b == nil {
+				continue
 			}
-			return r.Figures[i].Ebb.Median / r.Figures[i].Work
-		}
-		if per(511) > 0 && per(512) > 0 && per(513) > 0 {
-			r.Others = append(r.Others, fmt.Sprintf("matmul%s: time per FLOP against n = 512: %.2f for 511, %.2f for 513 (goal: within 0.15 of 1)",
-				suffix, per(511)/per(512), per(513)/per(512)))
+			// Each was measured in turns with the limit, but not with each other.
+			took := b.Ebb.Share / a.Ebb.Share
+			if a.Ebb.Share == 0 {
+				took = b.Ebb.Rate / a.Ebb.Rate
+			}
+			r.Checks = append(r.Checks, check{What: fmt.Sprintf("time per FLOP, %s, to that of n = 512", a.Row), Value: took, Goal: goalOdd})
 		}
 	}
+	for i := range r.Figures {
+		f := &r.Figures[i]
+		if f.Ebb == nil {
+			continue
+		}
+		if f.ShareGoal > 0 && f.Ebb.Share > 0 {
+			r.Checks = append(r.Checks, check{What: fmt.Sprintf("share of the limit of %s, %s", f.LimitOf, f.Row), Value: f.Ebb.Share, Goal: f.ShareGoal, AtLeast: true, Unit: "%"})
+		}
+		if f.Most > 0 {
+			r.Checks = append(r.Checks, check{What: f.Row, Value: f.Ebb.Median, Goal: f.Most, Unit: f.Unit})
+		}
+	}
+}
+
+// find returns a row's figure, nil if there is none of Ebb's.
+func (r *report) find(row string) *figure {
+	i := slices.IndexFunc(r.Figures, func(f figure) bool { return f.Row == row && f.Ebb != nil })
+	if i < 0 {
+		return nil
+	}
+	return &r.Figures[i]
+}
+
+// mean is the geometric mean of a group.
+func (r *report) mean(group string) mean {
+	m := mean{Group: group, Goal: groupGoals[group]}
+	var wall, cpu, untold []float64
+	worst := 0.0
+	for _, f := range r.Figures {
+		if f.Group != group || f.Ratio == 0 {
+			continue
+		}
+		m.Rows++
+		wall = append(wall, f.Ratio)
+		if f.CPURatio > 0 {
+			cpu = append(cpu, f.CPURatio)
+		}
+		if f.Installed > 0 {
+			untold = append(untold, f.Installed)
+		}
+		if f.Ratio > worst {
+			worst, m.Worst = f.Ratio, f.Row
+		}
+	}
+	m.Ratio, m.CPU, m.Installed = geometric(wall), geometric(cpu), geometric(untold)
+	return m
+}
+
+// geometric is the geometric mean of positive numbers, 0 of none.
+func geometric(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Log(v)
+	}
+	return math.Exp(sum / float64(len(x)))
 }
 
 func (r *report) print(out io.Writer) {
@@ -138,8 +212,8 @@ func (r *report) print(out io.Writer) {
 			fmt.Fprintf(out, " with OpenBLAS's kernels for %s", r.BLAS)
 		}
 		fmt.Fprintln(out)
-		if r.Level == "avx512" && r.BLAS == "Prescott" {
-			fmt.Fprintln(out, "OpenBLAS does not know this processor and does without its vectors: OPENBLAS_CORETYPE=SkylakeX in the environment tells it.")
+		if r.Told != "" {
+			fmt.Fprintf(out, "OpenBLAS is also told the processor (OPENBLAS_CORETYPE=%s): the ratio is to the faster; beside it that to PyTorch as installed.\n", r.Told)
 		}
 	} else {
 		fmt.Fprintf(out, "no PyTorch: %s\n", r.NoTorch)
@@ -155,18 +229,21 @@ func (r *report) print(out io.Writer) {
 	}
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "work\tEbb\t±\tPyTorch\t±\tthreads\tratio\tof CPU\tgoal\t\tof limit\tPyTorch's\tresults")
+	fmt.Fprintln(w, "work\tEbb\t±\tPyTorch\t±\tthreads\tratio\tof CPU\tgoal\t\tas installed\tof limit\tPyTorch's\tresults")
 	for _, f := range r.Figures {
 		fmt.Fprintln(w, strings.Join(f.columns(), "\t"))
 	}
 	_ = w.Flush()
 	fmt.Fprintln(out)
 	for _, m := range r.Means {
-		fmt.Fprintf(out, "%s: geometric mean of %d ratios %.2f, of CPU time %.2f (goal %.2f: %s); worst: %s\n",
-			m.Group, m.Rows, m.Ratio, m.CPU, m.Goal, verdict(m.Ratio, m.Goal), m.Worst)
+		fmt.Fprintf(out, "%s: geometric mean of %d ratios %.2f, of CPU time %.2f (goal: at most %.2f: %s); worst: %s\n",
+			m.Group, m.Rows, m.Ratio, m.CPU, m.Goal, verdict(m.Ratio <= m.Goal), m.Worst)
+		if m.Installed > 0 {
+			fmt.Fprintf(out, "%s: geometric mean of the ratios to PyTorch as installed %.2f\n", m.Group, m.Installed)
+		}
 	}
-	for _, o := range r.Others {
-		fmt.Fprintln(out, o)
+	for _, c := range r.Checks {
+		fmt.Fprintln(out, c)
 	}
 	for _, f := range r.Figures {
 		if f.Note != "" {
@@ -180,8 +257,8 @@ func (r *report) print(out io.Writer) {
 	fmt.Fprintln(out, "± is half the distance of the quartiles, in percent of the median; a ratio under 1 says that Ebb needs less.")
 }
 
-func verdict(ratio, goal float64) string {
-	if ratio <= goal {
+func verdict(reached bool) string {
+	if reached {
 		return "reached"
 	}
 	return "missed"
@@ -189,7 +266,7 @@ func verdict(ratio, goal float64) string {
 
 // columns are the figure's fields in the table.
 func (f *figure) columns() []string {
-	c := make([]string, 13)
+	c := make([]string, 14)
 	c[0] = f.Row
 	if f.Failed != "" {
 		c[1] = "failed: " + f.Failed
@@ -216,30 +293,32 @@ func (f *figure) columns() []string {
 		}
 		return ""
 	}
-	c[1], c[2], c[10] = amount(f.Ebb.Median), spread(f.Ebb), share(f.Ebb)
+	c[1], c[2], c[11] = amount(f.Ebb.Median), spread(f.Ebb), share(f.Ebb)
 	number := func(x float64) string {
 		if x == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%.3g", x)
 	}
-	c[6], c[7], c[8] = number(f.Ratio), number(f.CPURatio), number(f.Goal)
+	c[6], c[7], c[8], c[10] = number(f.Ratio), number(f.CPURatio), number(f.Goal), number(f.Installed)
 	if f.Goal > 0 && f.Ratio != 0 {
-		c[9] = verdict(f.Ratio, f.Goal)
+		c[9] = verdict(f.Ratio <= f.Goal)
 	}
 	if f.Torch == nil {
 		return c
 	}
-	c[3], c[4], c[11] = amount(f.Torch.Median), spread(f.Torch), share(f.Torch)
-	c[5] = fmt.Sprint(f.Torch.Threads)
+	c[3], c[4], c[12] = amount(f.Torch.Median), spread(f.Torch), share(f.Torch)
+	if c[5] = fmt.Sprint(f.Torch.Threads); f.Torch.Told != "" {
+		c[5] += ", told"
+	}
 	if a, b := f.Ebb.Results, f.Torch.Results; len(a) > 0 && len(b) > 0 {
 		last := len(a) - 1
 		if len(b) <= last {
 			last = len(b) - 1
 		}
-		c[12] = fmt.Sprintf("%.7g, %.7g", a[last], b[last])
+		c[13] = fmt.Sprintf("%.7g, %.7g", a[last], b[last])
 		if f.Wrong {
-			c[12] = "WRONG: " + c[12]
+			c[13] = "WRONG: " + c[13]
 		}
 	}
 	return c

@@ -23,10 +23,22 @@ const (
 	goalLoader    = 1.0 / 30
 	goalFirst     = 1.0 / 50
 	goalSecond    = 1.0 / 12
+	goalOdd       = 1.15 // of n = 512, for a FLOP of n = 511 and 513
+	goalLasting   = 1.05 // of the time of the first hundred steps
 	tolerance     = 2e-5 // of results: float32 sums in another order
 	groupMatMul   = "matmul"
 	groupElements = "elementwise and updates"
 )
+
+// The least that Ebb may do of what the machine can.
+const (
+	goalOneCore  = 0.85 // of multiply-adds, in products of 512 and more
+	goalAllCores = 0.80
+	goalMemory   = 0.80 // of the traffic, in operations on a million elements and more
+)
+
+// goalLeft is what program 2 may leave in the process at most, in bytes.
+const goalLeft = 2 << 20
 
 // groupGoals are the most that the geometric mean of a group's ratios may be.
 var groupGoals = map[string]float64{groupMatMul: 1, groupElements: 0.9}
@@ -104,6 +116,11 @@ func matmul(suffix string, p product, threads int) row {
 		f.Group = groupMatMul
 		n = cores()
 	}
+	if square := p.m == p.k && p.k == p.n; square && p.n >= 512 && p.n%512 == 0 {
+		if f.ShareGoal = goalAllCores; n == 1 {
+			f.ShareGoal = goalOneCore
+		}
+	}
 	t := timed{kind: "matmul", args: p.args(), threads: threads, make: p.make}
 	return timedRow(f, t, multiplies(n))
 }
@@ -112,6 +129,9 @@ func elements(o operation) row {
 	f := figure{
 		Row:   fmt.Sprintf("%s of 1e%d", o.name, int(math.Round(math.Log10(float64(o.n))))),
 		Group: groupElements, Work: float64(o.bytes * o.n), WorkUnit: "B", LimitOf: "memory",
+	}
+	if o.n >= 1e6 {
+		f.ShareGoal = goalMemory
 	}
 	t := timed{kind: "elementwise", args: o.args(), make: o.make}
 	return timedRow(f, t, moves(o.bytes/4, o.n, coresFor(o.n)))

@@ -8,6 +8,7 @@
 package machine
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,56 +16,75 @@ import (
 )
 
 const (
-	windows = 100                    // short runs, of which the best counts
-	enough  = 10                     // of them, if they are not so short
-	window  = 500 * time.Microsecond // how long each is, about
+	windows = 100                  // that short runs take, of which the best counts
+	enough  = 10                   // runs, if they take longer
+	window  = 2 * time.Millisecond // how long each is, about: to gather some cores and wait for the last takes a hundredth
 
-	leastBytes = 4 << 20 // that a run moves on each core
+	leastBytes = 1 << 20 // that a unit moves: what taking one costs is not to count
 )
 
-// A Load is work that keeps some cores at their limit.
+// A Load is work that keeps some cores at their limit. It is done in units of at
+// least some microseconds.
 type Load struct {
-	Work  float64 // of one Run: float32 operations, or bytes
+	Work  float64 // of one unit: float32 operations, or bytes
 	cores int
-	run   func(core int)
+	unit  func(core int) // does one of this core's
 }
 
-// Run does the work once, and returns when all cores are done.
-func (l *Load) Run() {
+// Run does so many units on each core and returns how long that took, from the
+// moment when all cores are there, which may need waking, until all are done. A
+// core that other programs hold up leaves its units to the others.
+func (l *Load) Run(units int) time.Duration {
+	var there, left atomic.Int64
+	left.Store(int64(units * l.cores))
+	var begin time.Time
+	run := func(core int) {
+		if there.Add(1); core == 0 {
+			for there.Load() < int64(l.cores) {
+				runtime.Gosched()
+			}
+			begin = time.Now()
+			there.Add(1)
+		}
+		for there.Load() <= int64(l.cores) {
+			runtime.Gosched()
+		}
+		for left.Add(-1) >= 0 {
+			l.unit(core)
+		}
+	}
 	var all sync.WaitGroup
 	for core := 1; core < l.cores; core++ {
-		all.Go(func() { l.run(core) })
+		all.Go(func() { run(core) })
 	}
-	l.run(0)
+	run(0)
 	all.Wait()
+	return time.Since(begin)
 }
 
 // Best returns the highest rate of many short runs, of work a second.
-func (l *Load) Best() float64 {
+func (l *Load) Best() float64 { return l.best(windows) }
+
+// best is Best of so many windows, or of a few runs that are longer.
+func (l *Load) best(most time.Duration) float64 {
 	n := l.calibrate()
 	rate := 0.0
 	begin := time.Now()
-	for i := range windows {
-		if i >= enough && time.Since(begin) > windows*window {
-			break
-		}
-		start := time.Now()
-		for range n {
-			l.Run()
-		}
-		rate = max(rate, l.Work*float64(n)/time.Since(start).Seconds())
+	for i := 0; i < enough || time.Since(begin) < most*window; i++ {
+		rate = max(rate, l.Rate(n, l.Run(n)))
 	}
 	return rate
 }
 
-// calibrate returns how many runs take about a window.
+// Rate is the work a second of a run of so many units on each core.
+func (l *Load) Rate(units int, took time.Duration) float64 {
+	return l.Work * float64(units*l.cores) / took.Seconds()
+}
+
+// calibrate returns how many units on each core take about a window.
 func (l *Load) calibrate() int {
 	for n := 1; ; n *= 2 {
-		start := time.Now()
-		for range n {
-			l.Run()
-		}
-		if time.Since(start) >= window {
+		if l.Run(n) >= window {
 			return n
 		}
 	}
@@ -77,11 +97,11 @@ func Multiply(cores int) *Load {
 	if loop == nil {
 		return nil
 	}
-	const steps, times = 1000, 32 // no loop in assembly is longer than some microseconds
+	const steps, times = 1000, 8 // no loop in assembly is longer than some microseconds
 	return &Load{
-		Work:  float64(cores) * times * steps * flops,
+		Work:  times * steps * flops,
 		cores: cores,
-		run: func(int) {
+		unit: func(int) {
 			for range times {
 				loop(steps)
 			}
@@ -112,12 +132,12 @@ func Move(dst, a, b []float32, cores int) *Load {
 		return nil
 	}
 	bytes := float64(arrays * 4 * part)
-	passes := max(1, int(leastBytes/bytes)) // what starting goroutines takes is not to count
+	passes := max(1, int(leastBytes/bytes))
 	var fastest *Load
 	highest := 0.0
 	for _, m := range movers() {
-		l := &Load{Work: bytes * float64(cores*passes), cores: cores}
-		l.run = func(core int) {
+		l := &Load{Work: bytes * float64(passes), cores: cores}
+		l.unit = func(core int) {
 			lo := core * part
 			d := unsafe.Pointer(&dst[lo])
 			for range passes {
@@ -131,7 +151,7 @@ func Move(dst, a, b []float32, cores int) *Load {
 				}
 			}
 		}
-		if rate := l.Best(); rate > highest {
+		if rate := l.best(enough); rate > highest {
 			highest, fastest = rate, l
 		}
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"sync/atomic"
 	"testing"
 	"unsafe"
 )
@@ -37,6 +38,26 @@ func TestMovers(t *testing.T) {
 			if v != 0 {
 				t.Fatalf("mover %d wrote %d past the end", i, j)
 			}
+		}
+	}
+}
+
+// A run does its units, whichever core gets to them, and no more.
+func TestRun(t *testing.T) {
+	for cores := 1; cores <= 3; cores++ {
+		var done atomic.Int64
+		l := &Load{Work: 1, cores: cores, unit: func(core int) {
+			if core < 0 || core >= cores {
+				t.Errorf("core %d of %d", core, cores)
+			}
+			done.Add(1)
+		}}
+		took := l.Run(100)
+		if got := done.Load(); got != int64(100*cores) {
+			t.Errorf("%d cores did %d units, want %d", cores, got, 100*cores)
+		}
+		if got, want := l.Rate(100, took), float64(100*cores)/took.Seconds(); got != want {
+			t.Errorf("rate %v, want %v", got, want)
 		}
 	}
 }
