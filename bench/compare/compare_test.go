@@ -8,41 +8,54 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ebb-ml/ebb"
 )
 
-// Every row's work can be made, gives numbers, takes steps and leaves nothing.
-func TestWorks(t *testing.T) {
+// A test is also the command that rows of whole processes start.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "program" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// brief is an effort that shows that a row works, not how fast.
+var brief = effort{100 * time.Microsecond, 0, [2]int{1, 1}, [2]int{1, 1}, 100}
+
+// Every row gives figures of Ebb's, from work that leaves nothing behind.
+func TestRows(t *testing.T) {
+	s, err := newSession(t.Context(), brief, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	s.noTorch = "not asked for"
 	for _, r := range rows() {
-		if r.timed == nil {
-			continue
-		}
 		t.Run(r.name, func(t *testing.T) {
 			if testing.Short() && large(r) {
 				t.Skip("large")
 			}
-			rt := ebb.NewRuntime()
-			rt.ManualSeed(0)
-			w, err := r.timed.make(rt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			results := w.first()
-			if len(results) == 0 {
-				t.Error("no results to compare")
-			}
-			for _, v := range results {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("results %v", results)
+			for _, f := range r.figures(s) {
+				if strings.HasPrefix(f.Failed, "no MNIST") {
+					t.Skip(f.Failed)
 				}
-			}
-			if _, err := runSteps(w, 2); err != nil {
-				t.Error(err)
-			}
-			w.close()
-			if err := rt.Close(); err != nil {
-				t.Error(err)
+				if f.Failed != "" {
+					t.Fatalf("%s: %s", f.Row, f.Failed)
+				}
+				if f.Unit == "s" && f.Ebb.Median <= 0 {
+					t.Errorf("%s: %v s", f.Row, f.Ebb.Median)
+				}
+				if len(f.Ebb.Results) == 0 && f.Row != "a step after 100 steps" { // which PyTorch has no part in
+					t.Errorf("%s: no results to compare", f.Row)
+				}
+				for _, v := range f.Ebb.Results {
+					if math.IsNaN(v) || math.IsInf(v, 0) {
+						t.Errorf("%s: results %v", f.Row, f.Ebb.Results)
+					}
+				}
 			}
 		})
 	}
@@ -50,8 +63,11 @@ func TestWorks(t *testing.T) {
 
 // large reports whether a row takes long where there are no vector kernels.
 func large(r row) bool {
-	n, _ := r.timed.args["n"].(int)
-	return n > 1e5 || strings.Contains(r.name, "1024") || strings.Contains(r.name, "2048")
+	n := 0
+	if r.timed != nil {
+		n, _ = r.timed.args["n"].(int)
+	}
+	return n > 1e5 || strings.HasPrefix(r.name, "program 2") || strings.Contains(r.name, "1024") || strings.Contains(r.name, "2048")
 }
 
 // Without PyTorch Ebb's figures remain, and the table says why.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,7 +40,6 @@ type contestant struct {
 func (t *timed) figure(s *session, f figure, l limit) figure {
 	f.Unit = "s"
 	rt := ebb.NewRuntime()
-	defer rt.Close()
 	rt.ManualSeed(0)
 	ours := &contestant{variant: variant{threads: t.threads}}
 	if t.threads == 0 {
@@ -81,7 +81,7 @@ func (t *timed) figure(s *session, f figure, l limit) figure {
 			return nil
 		})
 	})
-	if err != nil {
+	if err = errors.Join(err, rt.Close()); err != nil {
 		f.Failed = err.Error()
 	}
 	for _, w := range s.workers {

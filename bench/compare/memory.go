@@ -160,7 +160,7 @@ func lasting(s *session) figure {
 			old.Step()
 		}
 		var late, early []float64
-		for range 15 {
+		for range s.effort.rounds[1] {
 			young, closeYoung := train()
 			early = append(early, eachStep(young, part)...)
 			late = append(late, eachStep(old, part)...)
