@@ -194,8 +194,8 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	const torch = 0.6172405481338501 // linear.py's
-	if len(got.Results) != 1 || math.Abs(got.Results[0]-torch) > 1e-5 {
-		t.Errorf("loss %v, want %v", got.Results, torch)
+	if len(got.Results) != 2 || got.Results[0] != 100 || math.Abs(got.Results[1]-torch) > 1e-5 {
+		t.Errorf("steps and loss %v, want 100, %v", got.Results, torch)
 	}
 	if err := runProgram("linear", []string{"x"}, io.Discard); err == nil {
 		t.Error("no error for an argument too many")

@@ -31,9 +31,9 @@ var mnistSource string
 
 // told is what a program prints at its end.
 type told struct {
-	Results []float64 `json:"results"`
-	Before  float64   `json:"before"` // anonymous memory of the process in bytes, before its work
-	After   float64   `json:"after"`  // and after it
+	Results []float64 `json:"results"` // the steps taken and the last loss
+	Before  float64   `json:"before"`  // anonymous memory of the process in bytes, before its work
+	After   float64   `json:"after"`   // and after it
 }
 
 // runProgram is this command as one of the programs.
@@ -74,7 +74,7 @@ func trainLinear(ctx context.Context) (t told, err error) {
 	life.Enter(lifecycle.DataPrepared)
 
 	opt := optim.NewSGD(nn.Parameters(model), optim.LR(0.01))
-	last, err := epochs(ctx, 10, loader, func(b data.Batch) *ebb.Tensor {
+	results, err := epochs(ctx, 10, loader, func(b data.Batch) *ebb.Tensor {
 		opt.ZeroGrad()
 		loss := nn.MSELoss(nn.Call(model, b.Input), b.Target)
 		loss.Backward()
@@ -91,7 +91,7 @@ func trainLinear(ctx context.Context) (t told, err error) {
 	opt.Close()
 	nn.Release(model)
 	life.Enter(lifecycle.VariablesCleared)
-	return tell(life, last)
+	return tell(life, results)
 }
 
 // simpleNN is MNIST's network.
@@ -120,7 +120,7 @@ func trainMNIST(ctx context.Context, folder string) (t told, err error) {
 	life.Enter(lifecycle.DataPrepared)
 
 	opt := optim.NewSGD(nn.Parameters(model), optim.LR(0.01))
-	last, err := epochs(ctx, 2, loader, func(b data.Batch) *ebb.Tensor {
+	results, err := epochs(ctx, 2, loader, func(b data.Batch) *ebb.Tensor {
 		opt.ZeroGrad()
 		loss := nn.CrossEntropyLoss(nn.Call(model, b.Input), b.Target)
 		loss.Backward()
@@ -138,30 +138,32 @@ func trainMNIST(ctx context.Context, folder string) (t told, err error) {
 	opt.Close()
 	nn.Release(model)
 	life.Enter(lifecycle.VariablesCleared)
-	return tell(life, last)
+	return tell(life, results)
 }
 
-// epochs trains on all batches and returns the last loss.
-func epochs(ctx context.Context, n int, loader *data.Loader[data.Batch], step func(b data.Batch) *ebb.Tensor) (last float64, err error) {
+// epochs trains on all batches and returns the steps taken and the last loss.
+func epochs(ctx context.Context, n int, loader *data.Loader[data.Batch], step func(b data.Batch) *ebb.Tensor) (results []float64, err error) {
+	steps, last := 0, 0.0
 	for range n {
 		for b, err := range loader.Batches(ctx) {
 			if err != nil {
-				return 0, err
+				return nil, err
 			}
 			last = step(b).Item()
+			steps++
 		}
 	}
-	return last, nil
+	return []float64{float64(steps), last}, nil
 }
 
 // tell frees the memory, proves it, and says how the program ended.
-func tell(life *lifecycle.Life, last float64) (told, error) {
+func tell(life *lifecycle.Life, results []float64) (told, error) {
 	if err := life.Free(); err != nil {
 		return told{}, err
 	}
 	states := life.Report().States
 	return told{
-		Results: []float64{last},
+		Results: results,
 		Before:  float64(states[0].RSSAnon),
 		After:   float64(states[len(states)-1].RSSAnon),
 	}, nil

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	windows = 50                   // that short runs take, of which the best counts
+	windows = 100                  // that short runs take, of which the best counts
 	enough  = 10                   // runs, if they take longer
 	window  = 2 * time.Millisecond // how long each is, about: to gather some cores and wait for the last takes a hundredth
 
