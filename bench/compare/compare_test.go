@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // brief is an effort that shows that a row works, not how fast.
-var brief = effort{100 * time.Microsecond, 0, [2]int{1, 1}, [2]int{1, 1}, 100}
+var brief = effort{0, 100 * time.Microsecond, 0, [2]int{1, 1}, [2]int{1, 1}, 100}
 
 // Every row gives figures of Ebb's, from work that leaves nothing behind.
 func TestRows(t *testing.T) {

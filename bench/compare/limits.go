@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/bench/machine"
 )
@@ -47,11 +49,11 @@ func withArrays(store *ebb.Store, n, elements int, arrays [][]float32, f func([]
 }
 
 // best is the highest rate that a limit's load reaches, or 0.
-func (l limit) best() (rate float64) {
+func (l limit) best(within time.Duration) (rate float64) {
 	_ = guard(func() error { // no memory for it: there is no figure
 		return l(func(load *machine.Load) error {
 			if load != nil {
-				rate = load.Best()
+				rate = load.Best(within)
 			}
 			return nil
 		})

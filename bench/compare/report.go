@@ -98,12 +98,12 @@ func (r *report) describe(s *session) {
 	}
 	r.Load = append(r.Load, loadAverage())
 	s.logf("the machine's limits")
-	r.FMA = []float64{multiplies(1).best(), multiplies(r.Cores).best()}
+	r.FMA = []float64{multiplies(1).best(s.effort.limits), multiplies(r.Cores).best(s.effort.limits)}
 	for i, what := range []string{"reading", "copying", "adding"} {
 		r.Traffic = append(r.Traffic, bandwidths{
 			What:     what,
-			OneCore:  moves(i+1, 1e7, 1).best(),
-			AllCores: moves(i+1, 1e7, r.Cores).best(),
+			OneCore:  moves(i+1, 1e7, 1).best(s.effort.limits),
+			AllCores: moves(i+1, 1e7, r.Cores).best(s.effort.limits),
 		})
 	}
 }

@@ -26,6 +26,7 @@ type session struct {
 
 // effort is how long a session takes.
 type effort struct {
+	limits   time.Duration // the search for each of the machine's limits
 	sample   time.Duration // of one side, about
 	row      time.Duration // all samples of a row, about
 	rounds   [2]int        // samples of each side: at least and at most
@@ -34,8 +35,8 @@ type effort struct {
 }
 
 var (
-	usual = effort{20 * time.Millisecond, 2 * time.Second, [2]int{3, 15}, [2]int{5, 1}, 10_000}
-	long  = effort{100 * time.Millisecond, 20 * time.Second, [2]int{3, 40}, [2]int{11, 5}, 100_000}
+	usual = effort{200 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second, [2]int{3, 15}, [2]int{5, 1}, 10_000}
+	long  = effort{time.Second, 100 * time.Millisecond, 20 * time.Second, [2]int{3, 40}, [2]int{11, 5}, 100_000}
 )
 
 func newSession(ctx context.Context, e effort, progress io.Writer) (*session, error) {

@@ -16,11 +16,8 @@ import (
 )
 
 const (
-	windows = 100                  // that short runs take, of which the best counts
-	enough  = 10                   // runs, if they take longer
-	window  = 2 * time.Millisecond // how long each is, about: to gather some cores and wait for the last takes a hundredth
-
-	leastBytes = 1 << 20 // that a unit moves: what taking one costs is not to count
+	window     = 2 * time.Millisecond // of a run, about: to gather some cores and wait for the last takes a hundredth
+	leastBytes = 1 << 20              // that a unit moves: what taking one costs is not to count
 )
 
 // A Load is work that keeps some cores at their limit. It is done in units of at
@@ -62,15 +59,13 @@ func (l *Load) Run(units int) time.Duration {
 	return time.Since(begin)
 }
 
-// Best returns the highest rate of many short runs, of work a second.
-func (l *Load) Best() float64 { return l.best(windows) }
-
-// best is Best of so many windows, or of a few runs that are longer.
-func (l *Load) best(most time.Duration) float64 {
+// Best returns the highest rate, of work a second, of as many short runs as fit in
+// that time, or of five that are longer.
+func (l *Load) Best(within time.Duration) float64 {
 	n := l.calibrate()
 	rate := 0.0
 	begin := time.Now()
-	for i := 0; i < enough || time.Since(begin) < most*window; i++ {
+	for i := 0; i < 5 || time.Since(begin) < within; i++ {
 		rate = max(rate, l.Rate(n, l.Run(n)))
 	}
 	return rate
@@ -151,7 +146,7 @@ func Move(dst, a, b []float32, cores int) *Load {
 				}
 			}
 		}
-		if rate := l.best(enough); rate > highest {
+		if rate := l.Best(10 * window); rate > highest {
 			highest, fastest = rate, l
 		}
 	}

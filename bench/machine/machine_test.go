@@ -3,6 +3,7 @@ package machine
 import (
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -74,10 +75,10 @@ func TestLoads(t *testing.T) {
 		switch l := Multiply(cores); {
 		case (l != nil) != (loop != nil):
 			t.Error("multiply-adds are to be known exactly where there is a loop for them")
-		case l != nil && l.Best() <= 0:
+		case l != nil && l.Best(time.Millisecond) <= 0:
 			t.Error("no rate of multiply-adds")
 		}
-		if r := Move(x, nil, nil, cores).Best(); r <= 0 {
+		if r := Move(x, nil, nil, cores).Best(time.Millisecond); r <= 0 {
 			t.Errorf("bandwidth %v on %d cores", r, cores)
 		}
 	}
