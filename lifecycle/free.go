@@ -16,8 +16,9 @@ const (
 	// the figure is the system's, and pages of the program's own variables and
 	// of Go's tables come to it as they are first used.
 	allowance = 2 << 20
-	// aim is where further readings would not tell more.
-	aim = 1 << 20
+	// aim is where further readings would not tell more, and little how much less
+	// than before says the same within the allowance.
+	aim, little = 1 << 20, 64 << 10
 )
 
 // pauses are the times between the readings at the end, in which the runtime's
@@ -87,7 +88,8 @@ func (l *Life) free() error {
 
 // lowest collects and reads up to five times and returns the reading with the
 // least RssAnon. It stops as soon as more would not tell more: tensors that
-// survive do not come back by waiting.
+// survive do not come back by waiting, and what a pause did not bring a longer
+// one seldom does.
 func (l *Life) lowest() Figures {
 	first := l.report.States[0].RSSAnon
 	var best Figures
@@ -98,10 +100,12 @@ func (l *Life) lowest() Figures {
 			useUp()
 			debug.FreeOSMemory()
 		}
-		if f := l.read(); i == 0 || f.RSSAnon < best.RSSAnon {
+		f, last := l.read(), best.RSSAnon
+		if i == 0 || f.RSSAnon < last {
 			best = f
 		}
-		if i == len(pauses) || best.Live > 0 || best.RSSAnon <= first+aim || !l.decides() {
+		settled := i > 0 && best.RSSAnon > last-little && best.RSSAnon <= first+allowance
+		if i == len(pauses) || best.Live > 0 || best.RSSAnon <= first+aim || settled || !l.decides() {
 			return best
 		}
 		time.Sleep(pauses[i])
