@@ -66,11 +66,11 @@ type forwardRow[T float] struct{ loss, logSumExp, target cpu.Array }
 
 func (k forwardRow[T]) row(p *problem[T], r int) float64 {
 	logits, eps := &p.logits, p.opt.LabelSmoothing
-	at := p.at(*logits, r)
+	at := p.at(logits, r)
 	greatest, logSum := p.logSumExp(at)
-	setFloat64(k.logSumExp, r, greatest+logSum)
+	setFloat64(&k.logSumExp, r, greatest+logSum)
 	l := 0.0
-	if y := classOf(k.target, r); y != p.opt.IgnoreIndex {
+	if y := classOf(&k.target, r); y != p.opt.IgnoreIndex {
 		c := int(y)
 		logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
 		l = -float64(p.weight(c) * logp)
@@ -84,7 +84,7 @@ func (k forwardRow[T]) row(p *problem[T], r int) float64 {
 		}
 	}
 	if p.opt.Reduction == None {
-		store[T](k.loss.Data, single(k.loss, r), l)
+		store[T](k.loss.Data, single(&k.loss, r), l)
 	}
 	return l
 }
@@ -122,16 +122,16 @@ type backwardRow[T float] struct {
 
 func (k backwardRow[T]) row(p *problem[T], r int) float64 {
 	logits, grad, eps := &p.logits, &k.grad, p.opt.LabelSmoothing
-	at, out := p.at(*logits, r), p.at(*grad, r)
-	y := classOf(k.target, r)
+	at, out := p.at(logits, r), p.at(grad, r)
+	y := classOf(&k.target, r)
 	if y == p.opt.IgnoreIndex {
 		for c := range p.classes {
 			store[T](grad.Data, out+c*grad.Strides[1], 0)
 		}
 		return 0
 	}
-	g := p.upstream(k.gradLoss, r, k.denominator)
-	lse := getFloat64(k.logSumExp, r)
+	g := p.upstream(&k.gradLoss, r, k.denominator)
+	lse := getFloat64(&k.logSumExp, r)
 	own, share := (1-eps)*p.weight(int(y)), eps/float64(p.classes)
 	scale := own + float64(share*k.weights)
 	if eps == 0 && p.vectors && p.opt.Weight == nil && inVectors(*grad) {
@@ -159,7 +159,7 @@ func (k backwardRow[T]) row(p *problem[T], r int) float64 {
 func (p *problem[T]) targetWeight(target cpu.Array) (float64, error) {
 	sum := 0.0
 	for r := range p.rows {
-		y := classOf(target, r)
+		y := classOf(&target, r)
 		if y == p.opt.IgnoreIndex {
 			continue
 		}
@@ -171,7 +171,7 @@ func (p *problem[T]) targetWeight(target cpu.Array) (float64, error) {
 	return sum, nil
 }
 
-func classOf(target cpu.Array, r int) int64 {
+func classOf(target *cpu.Array, r int) int64 {
 	o := single(target, r)
 	if target.DType == cpu.Int32 {
 		return int64(*(*int32)(unsafe.Add(target.Data, 4*o)))
@@ -179,6 +179,6 @@ func classOf(target cpu.Array, r int) int64 {
 	return *(*int64)(unsafe.Add(target.Data, 8*o))
 }
 
-func getFloat64(a cpu.Array, r int) float64 { return load[float64](a.Data, single(a, r)) }
+func getFloat64(a *cpu.Array, r int) float64 { return load[float64](a.Data, single(a, r)) }
 
-func setFloat64(a cpu.Array, r int, v float64) { store[float64](a.Data, single(a, r), v) }
+func setFloat64(a *cpu.Array, r int, v float64) { store[float64](a.Data, single(a, r), v) }

@@ -63,6 +63,9 @@ func exp64(x float64) float64 {
 	return scaleBy2(y, n)
 }
 
+// artanh holds 1/k for odd k from 21 down to 3.
+var artanh = [...]float64{1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3}
+
 // logOf is the natural logarithm to about 1 ulp, for finite x >= 1 (a sum of
 // exponentials of which one is 1); NaN and +Inf give themselves.
 func logOf(x float64) float64 {
@@ -77,8 +80,8 @@ func logOf(x float64) float64 {
 	z := (m - 1) / (m + 1)
 	zz := float64(z * z)
 	y := 0.0
-	for k := 21.0; k >= 3; k -= 2 {
-		y = float64((y + 1/k) * zz)
+	for _, c := range artanh {
+		y = float64((y + c) * zz)
 	}
 	return float64(float64(e)*math.Ln2) + float64(2*z) + float64(float64(2*z)*y)
 }

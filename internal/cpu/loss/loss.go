@@ -95,27 +95,31 @@ func (p *problem[T]) weight(class int) float64 {
 }
 
 // at is where row r begins in an array with a class dimension.
-func (p *problem[T]) at(a cpu.Array, r int) int {
+func (p *problem[T]) at(a *cpu.Array, r int) int {
 	if len(a.Shape) == 2 {
 		return r * a.Strides[0]
 	}
-	o := 0
-	for d := len(a.Shape) - 1; d >= 2; d-- {
-		o += r % a.Shape[d] * a.Strides[d]
-		r /= a.Shape[d]
+	each := 1 // rows to one of the first dimension
+	for _, d := range a.Shape[2:] {
+		each *= d
 	}
-	return o + r*a.Strides[0]
+	return r/each*a.Strides[0] + inside(a.Shape[2:], a.Strides[2:], r%each)
 }
 
 // single is where the element of row r lies in an array [N, d1, ...].
-func single(a cpu.Array, r int) int {
+func single(a *cpu.Array, r int) int {
 	if len(a.Shape) == 1 {
 		return r * a.Strides[0]
 	}
+	return inside(a.Shape, a.Strides, r)
+}
+
+// inside is where the element at row-major position i lies.
+func inside(shape, strides []int, i int) int {
 	o := 0
-	for d := len(a.Shape) - 1; d >= 0; d-- {
-		o += r % a.Shape[d] * a.Strides[d]
-		r /= a.Shape[d]
+	for d := len(shape) - 1; d >= 0; d-- {
+		o += i % shape[d] * strides[d]
+		i /= shape[d]
 	}
 	return o
 }
@@ -201,7 +205,7 @@ func (p *problem[T]) finish(loss cpu.Array, total, denominator float64) {
 }
 
 // upstream is the gradient that arrives at row r.
-func (p *problem[T]) upstream(gradLoss cpu.Array, r int, denominator float64) float64 {
+func (p *problem[T]) upstream(gradLoss *cpu.Array, r int, denominator float64) float64 {
 	switch p.opt.Reduction {
 	case Mean:
 		return load[T](gradLoss.Data, 0) / denominator

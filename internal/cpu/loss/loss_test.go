@@ -68,7 +68,7 @@ func place(dt cpu.DType, p packed, reverse bool, gap int) (cpu.Array, func() boo
 	a.Data = unsafe.Pointer(&mem[guard])
 	used := map[int]bool{}
 	for i, v := range p.Values {
-		o := single(a, i)
+		o := single(&a, i)
 		put(a, o, float64(v))
 		used[guard*8+o*dt.Size()] = true
 	}
@@ -99,7 +99,7 @@ func put(a cpu.Array, o int, v float64) {
 func values(a cpu.Array) []float64 {
 	v := make([]float64, a.Len())
 	for i := range v {
-		if o := single(a, i); a.DType == cpu.Float32 {
+		if o := single(&a, i); a.DType == cpu.Float32 {
 			v[i] = load[float32](a.Data, o)
 		} else {
 			v[i] = load[float64](a.Data, o)

@@ -90,9 +90,9 @@ func squaredDistance[T float](x, y []T) float64 {
 func squaredDistanceStrided[T float](loss, x, y cpu.Array, first, n int, reduction Reduction) float64 {
 	sum := 0.0
 	for k := first; k < first+n; k++ {
-		d := T(load[T](x.Data, single(x, k))) - T(load[T](y.Data, single(y, k)))
+		d := T(load[T](x.Data, single(&x, k))) - T(load[T](y.Data, single(&y, k)))
 		if reduction == None {
-			store[T](loss.Data, single(loss, k), float64(d*d))
+			store[T](loss.Data, single(&loss, k), float64(d*d))
 		}
 		sum += float64(float64(d) * float64(d))
 	}
@@ -128,10 +128,10 @@ func mseBackward[T float](grad, gradLoss, x, y cpu.Array, reduction Reduction) {
 		for k := from; k < to; k++ {
 			g := 0
 			if reduction == None {
-				g = single(gradLoss, k)
+				g = single(&gradLoss, k)
 			}
-			d := T(load[T](x.Data, single(x, k))) - T(load[T](y.Data, single(y, k)))
-			store[T](grad.Data, single(grad, k), float64(T(norm*d)*T(load[T](gradLoss.Data, g))))
+			d := T(load[T](x.Data, single(&x, k))) - T(load[T](y.Data, single(&y, k)))
+			store[T](grad.Data, single(&grad, k), float64(T(norm*d)*T(load[T](gradLoss.Data, g))))
 		}
 	})
 }

@@ -16,16 +16,16 @@ func (p *problem[T]) smoothed(target cpu.Array, at, c int) float64 {
 func (p *problem[T]) probabilities(loss, logSumExp, target cpu.Array) {
 	logits := p.logits
 	total := p.eachRow(func(r int) float64 {
-		at, from := p.at(logits, r), p.at(target, r)
+		at, from := p.at(&logits, r), p.at(&target, r)
 		greatest, logSum := p.logSumExp(at)
-		setFloat64(logSumExp, r, greatest+logSum)
+		setFloat64(&logSumExp, r, greatest+logSum)
 		l := 0.0
 		for c := range p.classes {
 			logp := load[T](logits.Data, at+c*logits.Strides[1]) - greatest - logSum
 			l -= float64(p.smoothed(target, from, c) * logp)
 		}
 		if p.opt.Reduction == None {
-			store[T](loss.Data, single(loss, r), l)
+			store[T](loss.Data, single(&loss, r), l)
 		}
 		return l
 	})
@@ -35,9 +35,9 @@ func (p *problem[T]) probabilities(loss, logSumExp, target cpu.Array) {
 func (p *problem[T]) probabilitiesBackward(grad, gradLoss, logSumExp, target cpu.Array) {
 	logits := p.logits
 	p.eachRow(func(r int) float64 {
-		at, from, out := p.at(logits, r), p.at(target, r), p.at(grad, r)
-		g := p.upstream(gradLoss, r, float64(p.rows))
-		lse := getFloat64(logSumExp, r)
+		at, from, out := p.at(&logits, r), p.at(&target, r), p.at(&grad, r)
+		g := p.upstream(&gradLoss, r, float64(p.rows))
+		lse := getFloat64(&logSumExp, r)
 		all := 0.0
 		for c := range p.classes {
 			all += p.smoothed(target, from, c)
@@ -65,9 +65,9 @@ func CrossEntropyTargetBackward(gradTarget, gradLoss, logits, logSumExp cpu.Arra
 func targetBackward[T float](gradTarget, gradLoss, logits, logSumExp cpu.Array, opt Options) {
 	p := newProblem[T](logits, opt)
 	p.eachRow(func(r int) float64 {
-		at, out := p.at(logits, r), p.at(gradTarget, r)
-		g := p.upstream(gradLoss, r, float64(p.rows)) * (1 - opt.LabelSmoothing)
-		lse := getFloat64(logSumExp, r)
+		at, out := p.at(&logits, r), p.at(&gradTarget, r)
+		g := p.upstream(&gradLoss, r, float64(p.rows)) * (1 - opt.LabelSmoothing)
+		lse := getFloat64(&logSumExp, r)
 		for c := range p.classes {
 			logp := load[T](logits.Data, at+c*logits.Strides[1]) - lse
 			store[T](gradTarget.Data, out+c*gradTarget.Strides[1], -g*float64(p.weight(c)*logp))

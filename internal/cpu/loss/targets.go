@@ -24,7 +24,7 @@ func targets[T float](dst, target cpu.Array, opt Options) error {
 		denominator = 1
 	}
 	p.eachRow(func(r int) float64 {
-		at, y := p.at(dst, r), classOf(target, r)
+		at, y := p.at(&dst, r), classOf(&target, r)
 		for c := range p.classes {
 			v := 0.0
 			if y != opt.IgnoreIndex {
