@@ -76,8 +76,8 @@ func (x *Tensor) ZeroGrad() {
 	seen := x.meta.seen || g.rec.st == nil
 	x.meta.grad, x.meta.seen = nil, false
 	x.rec.core.release(g.rec, at)
-	if !seen && g.rec.fresh != nil {
-		freshes.Put(g.rec.fresh)
+	if !seen {
+		x.rec.core.reuse(g.rec)
 	}
 }
 

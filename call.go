@@ -19,8 +19,7 @@ type call struct {
 	inplace bool      // the result is in[0] itself
 	changes int       // in place: how many operands change, from the first; 0: one
 	work    int       // bytes of scratch space the kernel needs
-	out     []*fresh  // results; the last hidden ones only the graph may keep
-	made    []*Tensor // the handles of those that are not hidden
+	out     []*layout // results; the last hidden ones only the graph may keep
 
 	// Set by the dispatcher.
 	core       *core
@@ -31,7 +30,8 @@ type call struct {
 	held       []*storage // the leases: operands, results, scratch space
 	scratch    *storage
 	nhidden    int
-	before     *fresh // what an in-place call's operand was, if saved
+	before     int       // in place: which of out is what an operand was; -1: none
+	recs       []*record // of the results that are not hidden
 	saved      []saved
 	site       *site.Stack
 	prev, next *call
@@ -70,7 +70,7 @@ var calls = sync.Pool{New: func() any { return &call{} }}
 // newCall starts a call of op on in.
 func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	c := calls.Get().(*call)
-	c.op, c.attrs = op, attrs
+	c.op, c.attrs, c.before = op, attrs, -1
 	c.in = append(c.in[:0], in...)
 	for _, x := range in {
 		if x == nil {
@@ -90,18 +90,15 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 func (c *call) recycle() {
 	forget(c.in)
 	forget(c.out)
-	forget(c.made)
+	forget(c.recs)
 	for i := range c.saved {
 		c.saved[i].layout = nil
 	}
-	c.in, c.out, c.made, c.saved, c.needs = c.in[:0], c.out[:0], c.made[:0], c.saved[:0], c.needs[:0]
+	c.in, c.out, c.recs, c.saved, c.needs = c.in[:0], c.out[:0], c.recs[:0], c.saved[:0], c.needs[:0]
 	c.attrs, c.into, c.target, c.handle = nil, nil, nil, nil
 	c.kind, c.inplace, c.changes, c.work, c.nhidden, c.grad = 0, false, 0, 0, 0, false
 	if c.scratch != nil {
 		c.scratch = nil
-	}
-	if c.before != nil {
-		c.before = nil
 	}
 	calls.Put(c)
 }
@@ -117,15 +114,13 @@ func forget[T any](s []*T) {
 
 // result adds a result of the given type and shape, which were checked.
 func (c *call) result(dtype DType, shape []int) *call {
-	f := newFresh(c.core, dtype, shape)
-	c.out = append(c.out, f)
-	c.made = append(c.made, &Tensor{layout: &f.layout, rec: &f.rec, meta: &f.meta})
+	c.out = append(c.out, c.core.dense(dtype, shape))
 	return c
 }
 
 // hidden adds a result that only the graph keeps, and saves it. For op.save.
 func (c *call) hidden(dtype DType, shape []int) {
-	c.out = append(c.out, newFresh(c.core, dtype, shape))
+	c.out = append(c.out, c.core.dense(dtype, shape))
 	c.nhidden++
 	c.saveOut(c.results() - 1)
 }
@@ -137,33 +132,33 @@ func (c *call) saveIn(i int) {
 		c.saved = append(c.saved, saved{slot: i, layout: c.in[i].layout})
 		return
 	}
-	if c.before == nil {
-		c.out = append(c.out, newFresh(c.core, c.in[0].dtype, c.in[0].shape))
+	if c.before < 0 {
+		c.before = len(c.out)
+		c.out = append(c.out, c.core.dense(c.in[0].dtype, c.in[0].shape))
 		c.nhidden++
-		c.before = c.out[len(c.out)-1]
 	}
-	c.saved = append(c.saved, saved{slot: i, layout: &c.before.layout, copied: true})
+	c.saved = append(c.saved, saved{slot: i, layout: c.out[c.before], copied: true})
 }
 
 // saveOut keeps result i for the gradient. For op.save.
 func (c *call) saveOut(i int) { c.saved = append(c.saved, saved{slot: ^i, layout: c.resultLayout(i)}) }
 
-// fresh returns result i, or nil for the operand of an in-place operation,
-// which is its result 0.
-func (c *call) fresh(i int) *fresh {
+// fresh returns which of out result i is, or -1 for the operand of an in-place
+// operation, which is its result 0.
+func (c *call) fresh(i int) int {
 	if c.inplace {
 		i--
 	}
-	if i < 0 {
-		return nil
-	}
-	return c.out[i]
+	return i
 }
+
+// made returns the storage of out[i].
+func (c *call) made(i int) *storage { return c.held[len(c.in)+i] }
 
 // resultLayout returns the layout of result i.
 func (c *call) resultLayout(i int) *layout {
-	if f := c.fresh(i); f != nil {
-		return &f.layout
+	if i = c.fresh(i); i >= 0 {
+		return c.out[i]
 	}
 	return c.in[0].layout
 }
@@ -177,12 +172,12 @@ func (c *call) results() int {
 }
 
 // src returns operand i as kernels see it.
-func (c *call) src(i int) cpu.Array { return c.in[i].array(c.held[i].blk.Pointer()) }
+func (c *call) src(i int) cpu.Array { return c.in[i].array(c.held[i].data) }
 
 // dst returns result i as kernels see it.
 func (c *call) dst(i int) cpu.Array {
-	if f := c.fresh(i); f != nil {
-		return f.layout.array(f.rec.st.blk.Pointer())
+	if i = c.fresh(i); i >= 0 {
+		return c.out[i].array(c.made(i).data)
 	}
 	return c.src(0)
 }
@@ -192,7 +187,7 @@ func (c *call) workspace() unsafe.Pointer {
 	if c.scratch == nil {
 		return nil
 	}
-	return c.scratch.blk.Pointer()
+	return c.scratch.data
 }
 
 func (c *call) module() string {

@@ -42,22 +42,31 @@ type opdef struct {
 // call, the operand). It panics with an *Error.
 func (c *call) do() *Tensor {
 	c.run()
-	defer c.recycle()
+	var x *Tensor
 	if c.inplace {
-		return c.in[0]
+		x = c.in[0]
+	} else {
+		x = c.handleOf(0)
 	}
-	return c.made[0]
+	c.recycle()
+	return x
 }
 
 // doAll is do for several results.
 func (c *call) doAll() []*Tensor {
 	c.run()
-	defer c.recycle()
-	ts := make([]*Tensor, len(c.out)-c.nhidden)
+	ts := make([]*Tensor, len(c.recs))
 	for i := range ts {
-		ts[i] = c.made[i]
+		ts[i] = c.handleOf(i)
 	}
+	c.recycle()
 	return ts
+}
+
+// handleOf returns a handle of result i.
+func (c *call) handleOf(i int) *Tensor {
+	r := c.recs[i]
+	return &Tensor{layout: c.out[i], rec: r, meta: &r.meta, own: c.handle}
 }
 
 // run is the way of every operation: begin, kernel, end.
@@ -74,11 +83,16 @@ func (c *call) run() {
 			c.core.mu.Unlock()
 		}
 	}()
-	if f := c.before; f != nil {
-		elementwise.Copy(f.layout.array(f.rec.st.blk.Pointer()), c.src(0))
+	if i := c.before; i >= 0 {
+		elementwise.Copy(c.out[i].array(c.made(i).data), c.src(0))
 	}
 	e := c.op.kernel(c)
 	running = false
+	for i, r := range c.recs {
+		if r == nil {
+			c.recs[i] = new(record) // not under the lock: it may have to wait for the collector
+		}
+	}
 	if e = c.end(e); e != nil {
 		c.fail(e)
 	}
@@ -143,13 +157,12 @@ func (c *call) begin() *Error {
 	if kind == 0 && c.target != nil {
 		kind = c.target.kind
 	}
-	for _, f := range c.out {
-		st, e := co.newStorage(c, f.layout.bytes(), kind, &f.layout)
+	for _, l := range c.out {
+		st, e := co.newStorage(c, l.bytes(), kind, l)
 		if e != nil {
 			c.drop()
 			return e
 		}
-		f.rec.allocated, f.rec.st = c.site, st
 		c.held = append(c.held, st)
 	}
 	if c.work > 0 {
@@ -160,6 +173,13 @@ func (c *call) begin() *Error {
 		}
 		c.scratch = st
 		c.held = append(c.held, st)
+	}
+	for range len(c.out) - c.nhidden {
+		var r *record
+		if n := len(co.unused); n > 0 {
+			r, co.unused = co.unused[n-1], co.unused[:n-1]
+		}
+		c.recs = append(c.recs, r)
 	}
 	co.inflight.push(c)
 	return nil
@@ -227,13 +247,14 @@ func (c *call) end(failed *Error) *Error {
 			c.in[0].setNode(n)
 		}
 	}
-	for i, f := range c.out[:len(c.out)-c.nhidden] {
-		f.rec.st.refs++
-		c.made[i].own = c.handle
-		co.enter(&f.rec, c.target)
-		if n != nil && f.layout.dtype.IsFloat() {
-			f.meta.node, f.meta.out = n, int32(i)
-			f.rec.node = n
+	for i, r := range c.recs {
+		st := c.made(i)
+		st.refs++
+		r.fill(co, st, c.out[i], c.site)
+		co.enter(r, c.target)
+		if n != nil && c.out[i].dtype.IsFloat() {
+			r.meta.node, r.meta.out = n, int32(i)
+			r.node = n
 			co.keepNode(n)
 		}
 	}
@@ -254,15 +275,10 @@ func (c *call) giveUp() {
 	}
 }
 
-// drop returns the leases. Results that did not enter an owner are freed.
+// drop returns the leases, and with them results that entered no owner.
 func (c *call) drop() {
 	for _, st := range c.held {
 		c.core.dropStorage(st)
-	}
-	for _, f := range c.out {
-		if f.rec.owner == nil {
-			f.rec.st = nil
-		}
 	}
 	forget(c.held)
 	c.held = c.held[:0]

@@ -340,8 +340,8 @@ func (e *engine) let(g *Tensor) {
 // release releases a record of the engine's scope. The caller holds mu.
 func (e *engine) release(r *record) {
 	e.co.release(r, e.at)
-	if e.private && r.fresh != nil {
-		freshes.Put(r.fresh)
+	if e.private {
+		e.co.reuse(r)
 	}
 }
 

@@ -98,11 +98,11 @@ func (c *call) newNode() *node {
 		s := &n.saved[i]
 		s.st = c.held[0]
 		if s.copied {
-			s.st = c.before.rec.st
+			s.st = c.made(c.before)
 		} else if s.slot >= 0 {
 			s.st = c.held[s.slot]
-		} else if f := c.fresh(^s.slot); f != nil {
-			s.st = f.rec.st
+		} else if i := c.fresh(^s.slot); i >= 0 {
+			s.st = c.made(i)
 		}
 		if s.slot < 0 {
 			s.version = s.st.version

@@ -54,7 +54,7 @@ func (c *call) flags(i int) cpu.Array {
 	if c.results() > i {
 		return c.dst(i)
 	}
-	shape := c.out[0].layout.shape
+	shape := c.out[0].shape
 	return cpu.Array{Data: c.workspace(), DType: cpu.Bool, Shape: shape, Strides: contiguousStrides(shape)}
 }
 

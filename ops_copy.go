@@ -75,11 +75,11 @@ func (x *Tensor) MoveTo(owner Owner) *Tensor {
 	case 2*x.bytes() >= x.rec.st.bytes:
 		st := x.rec.st
 		st.refs++
-		y := &Tensor{layout: x.layout, rec: &record{core: co, st: st, allocated: st.site}, meta: &meta{detached: true}, own: owner}
-		y.rec.base, y.rec.layout = y.meta, x.layout
-		co.enter(y.rec, to)
+		r := co.newRecord(st, x.layout, st.site)
+		r.meta.detached = true
+		co.enter(r, to)
 		co.mu.Unlock()
-		return y
+		return &Tensor{layout: r.layout, rec: r, meta: &r.meta, own: owner}
 	}
 	co.mu.Unlock()
 	if e != nil {

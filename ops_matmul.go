@@ -48,7 +48,7 @@ func matMul(x, y *Tensor) *Tensor {
 		panic(e)
 	}
 	c := newCall(opMatMul, nil, x, y).result(x.dtype, shape)
-	c.work = gemm.WorkspaceSize(c.out[0].layout.form(), x.form(), y.form())
+	c.work = gemm.WorkspaceSize(c.out[0].form(), x.form(), y.form())
 	return c.do()
 }
 
@@ -175,7 +175,7 @@ func Linear(x, weight, bias *Tensor) *Tensor {
 	}
 	c.in[0] = flat
 	c.result(x.dtype, []int{rows, weight.shape[0]})
-	c.work = gemm.WorkspaceSize(c.out[0].layout.form(), flat.form(), cpu.Array{DType: cpu.DType(weight.dtype),
+	c.work = gemm.WorkspaceSize(c.out[0].form(), flat.form(), cpu.Array{DType: cpu.DType(weight.dtype),
 		Shape: []int{weight.shape[1], weight.shape[0]}, Strides: []int{weight.strides[1], weight.strides[0]}})
 	y := c.do()
 	dropTemporary(flat, x)

@@ -63,7 +63,7 @@ func (x *Tensor) moment(op *opdef, correction float64, dims []int, keep bool) *T
 	}
 	a := moment{reduction{reduceDims(op.name, x, dims), keep}, correction}
 	c := newCall(op, a, x).result(x.dtype, a.shape(x))
-	c.work = int(c.out[0].layout.bytes())
+	c.work = int(c.out[0].bytes())
 	return c.do()
 }
 

@@ -217,8 +217,8 @@ func (co *core) pins() []Holding {
 // survey finds what is idle, and the batch with which the call would have fit.
 func (m *OutOfMemory) survey(co *core, c *call) {
 	batch := 0
-	if len(c.out) > 0 && len(c.out[0].layout.shape) > 0 {
-		batch = c.out[0].layout.shape[0]
+	if len(c.out) > 0 && len(c.out[0].shape) > 0 {
+		batch = c.out[0].shape[0]
 	}
 	ofBatch := func(l *layout) bool { return l != nil && len(l.shape) > 0 && l.shape[0] == batch }
 	isBatch := false
@@ -255,14 +255,14 @@ func (m *OutOfMemory) survey(co *core, c *call) {
 	// mapped and not live stays so, and segments may be a sixteenth larger than
 	// what lies in them.
 	fixed := m.Live - grows + int64(c.work)
-	for _, f := range c.out {
-		n := f.layout.bytes()
+	for i, l := range c.out {
+		n, made := l.bytes(), len(c.in)+i < len(c.held)
 		switch {
-		case !ofBatch(&f.layout) && f.rec.st == nil:
+		case !ofBatch(l) && !made:
 			fixed += n
-		case ofBatch(&f.layout) && f.rec.st == nil:
+		case ofBatch(l) && !made:
 			grows += n
-		case ofBatch(&f.layout): // it is live already, and in nobody's records yet
+		case ofBatch(l): // it is live already, and in nobody's records yet
 			grows += n
 			fixed -= n
 		}

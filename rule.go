@@ -38,9 +38,8 @@ func (b *backward) out(i int) *Tensor { return b.unpack(^i) }
 
 // unpacked is a saved tensor as a gradient rule sees it, in one Go allocation.
 type unpacked struct {
-	t    Tensor
-	rec  record
-	meta meta
+	t   Tensor
+	rec record
 }
 
 // unpack rebuilds a saved tensor with the edge it had, so that a gradient of
@@ -54,7 +53,7 @@ func (b *backward) unpack(slot int) *Tensor {
 				u.rec.core, u.rec.st, u.rec.allocated = b.n.core, s.st, s.st.site
 				s.rec = &u.rec
 			}
-			x.layout, x.rec, x.meta, x.dir = s.layout, s.rec, &u.meta, b.e.scope
+			x.layout, x.rec, x.meta, x.dir = s.layout, s.rec, &u.rec.meta, b.e.scope
 			var from edge
 			if slot < 0 {
 				if ^slot < len(b.n.outs) && s.layout.dtype.IsFloat() {
@@ -82,7 +81,7 @@ func (e *engine) unpacked() *unpacked {
 	if n := len(e.spare); n > 0 {
 		u, e.spare = e.spare[n-1], e.spare[:n-1]
 	} else {
-		u = &unpacked{meta: meta{detached: true}}
+		u = &unpacked{rec: record{meta: meta{detached: true}}}
 	}
 	e.views = append(e.views, u)
 	return u
@@ -93,7 +92,7 @@ func (e *engine) unpacked() *unpacked {
 func (e *engine) forgetViews() {
 	for _, u := range e.views {
 		if e.private && u.rec.given == 0 {
-			u.rec.st, u.meta.node = nil, nil
+			u.rec.st, u.rec.meta.node = nil, nil
 			e.spare = append(e.spare, u)
 		}
 	}

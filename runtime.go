@@ -40,7 +40,9 @@ type core struct {
 	inflight callList
 	spare    []*storage // freed, for reuse
 	idle     []*node    // dropped, for reuse
-	work     []*node    // dropNode's
+	unused   []*record  // that an engine made and nobody else saw, for reuse
+	layouts  [1 << layoutBits]atomic.Pointer[layout]
+	work     []*node // dropNode's
 	closed   bool
 	failed   atomic.Bool
 	gen      *Generator

@@ -1,6 +1,8 @@
 package ebb
 
 import (
+	"unsafe"
+
 	"github.com/ebb-ml/ebb/internal/alloc"
 	"github.com/ebb-ml/ebb/internal/site"
 )
@@ -8,10 +10,11 @@ import (
 // storage is one block of memory off the Go heap. It is freed when the last
 // of those who count it is gone: records in owners, saved tensors of graph
 // nodes, and calls that run on it (leases). All fields are guarded by
-// core.mu, except that a lease's holder may read blk.
+// core.mu, except that a lease's holder may read data.
 type storage struct {
 	blk      *alloc.Block
-	bytes    int64 // asked for
+	data     unsafe.Pointer // blk's memory
+	bytes    int64          // asked for
 	refs     int32
 	kind     Kind
 	version  uint32      // in-place operations so far
@@ -51,15 +54,37 @@ type record struct {
 	st         *storage // nil once released
 	owner      *owner   // nil once released, and for saved tensors
 	prev, next *record
-	node       *node   // the graph node the data come from; counted
-	base       *meta   // the gradient state of the tensor that views look at
+	node       *node // the graph node the data come from; counted
+	meta       meta
+	base       *meta   // the gradient state of the tensor that views look at; nearly always meta
 	layout     *layout // that tensor's layout
 	graphs     uint32  // in-place operations that changed the graph; older views are re-derived
 	given      int32   // gradients on their way during Backward
 	kept       bool    // during Recycle
-	fresh      *fresh  // what the record is part of, if it can be reused
 	allocated  *site.Stack
 	released   *site.Stack
+}
+
+// newRecord returns a record for st, laid out as l, that is in no owner yet.
+func (co *core) newRecord(st *storage, l *layout, allocated *site.Stack) *record {
+	r := new(record)
+	r.fill(co, st, l, allocated)
+	return r
+}
+
+// fill makes r, which is empty, a record for st.
+func (r *record) fill(co *core, st *storage, l *layout, allocated *site.Stack) {
+	r.core, r.st, r.layout, r.allocated = co, st, l, allocated
+	r.base = &r.meta
+}
+
+// reuse keeps a released record, which nobody refers to any more, for another
+// tensor. The caller holds mu.
+func (co *core) reuse(r *record) {
+	*r = record{}
+	if len(co.unused) < maxSpare {
+		co.unused = append(co.unused, r)
+	}
 }
 
 // newStorage allocates for a call. The caller holds core.mu.
@@ -86,7 +111,7 @@ func (co *core) newStorage(c *call, bytes int64, kind Kind, l *layout) (*storage
 		}
 		return nil, co.outOfMemory(st, c, err)
 	}
-	st.blk = blk
+	st.blk, st.data = blk, blk.Pointer()
 	co.live.add(bytes)
 	co.byKind[kind].add(bytes)
 	co.made++
@@ -118,7 +143,7 @@ func (co *core) dropStorage(st *storage) {
 		co.history.free(st)
 	}
 	co.alloc.Free(st.blk)
-	st.blk, st.layout, st.modified = nil, nil, nil
+	st.blk, st.data, st.layout, st.modified = nil, nil, nil, nil
 	if len(co.spare) < maxSpare {
 		co.spare = append(co.spare, st)
 	}

@@ -2,7 +2,6 @@ package ebb
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -261,34 +260,27 @@ func mixedRuntimes(op string, co *core) *Error {
 	return &Error{Kind: ErrRuntime, Op: op, Given: "tensors or scopes of two runtimes", core: co, Advice: "copy the data: FromSlice(owner, x.Float32s(), x.Shape()...)"}
 }
 
-// fresh is what the tree of owners reaches of a new tensor, in one Go allocation.
-// The handle, which keeps its owner's handle from being collected, is another,
-// or a forgotten owner would never be found.
-type fresh struct {
-	meta   meta
-	rec    record
-	layout layout
-	dims   [6]int
-}
-
-// newFresh returns a record of the given type and shape, contiguous, without
-// memory yet.
-func newFresh(co *core, dtype DType, shape []int) *fresh {
-	f := freshes.Get().(*fresh)
-	n := len(shape)
-	dims := f.dims[:]
-	if 2*n > len(dims) {
-		dims = make([]int, 2*n)
+// dense returns the contiguous layout of a type and shape, the same one each
+// time if it was asked for lately.
+func (co *core) dense(dtype DType, shape []int) *layout {
+	h := uint(dtype) + 1
+	for _, n := range shape {
+		h = h*0x9e3779b97f4a7c15 + uint(n)
 	}
+	slot := &co.layouts[h*0x9e3779b97f4a7c15>>(64-layoutBits)]
+	if l := slot.Load(); l != nil && l.dtype == dtype && sameShape(l.shape, shape) {
+		return l
+	}
+	n := len(shape)
+	dims := make([]int, 2*n)
 	copy(dims, shape)
-	f.layout = layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:2*n:2*n], shape)}
-	f.meta = meta{}
-	f.rec = record{core: co, base: &f.meta, layout: &f.layout, fresh: f}
-	return f
+	l := &layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:], shape)}
+	slot.Store(l)
+	return l
 }
 
-// freshes holds those that an engine made and nobody else saw.
-var freshes = sync.Pool{New: func() any { return new(fresh) }}
+// layoutBits is the logarithm of how many layouts a runtime keeps at hand.
+const layoutBits = 7
 
 // alone is a tensor with a layout and gradient state of its own, in one Go
 // allocation.
