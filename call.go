@@ -32,6 +32,7 @@ type call struct {
 	nhidden    int
 	before     int       // in place: which of out is what an operand was; -1: none
 	recs       []*record // of the results that are not hidden
+	slab       []record  // for results to come, of whichever call
 	saved      []saved
 	site       *site.Stack
 	prev, next *call
@@ -66,6 +67,9 @@ func (l *callList) remove(c *call) {
 }
 
 var calls = sync.Pool{New: func() any { return &call{} }}
+
+// recordsAtOnce is how many records share a Go allocation.
+const recordsAtOnce = 8
 
 // newCall starts a call of op on in.
 func newCall(op *opdef, attrs any, in ...*Tensor) *call {

@@ -90,7 +90,11 @@ func (c *call) run() {
 	running = false
 	for i, r := range c.recs {
 		if r == nil {
-			c.recs[i] = new(record) // not under the lock: it may have to wait for the collector
+			// Not under the lock: it may have to wait for the collector.
+			if len(c.slab) == 0 {
+				c.slab = make([]record, recordsAtOnce)
+			}
+			c.recs[i], c.slab = &c.slab[0], c.slab[1:]
 		}
 	}
 	if e = c.end(e); e != nil {
