@@ -99,6 +99,19 @@ func (s *bins) insert(b *Block) {
 	s.levels |= 1 << level
 }
 
+// resize gives a block another size if it can stay where it is, alone with its
+// new size between the same neighbours, as most do that gain or lose a little.
+func (s *bins) resize(b *Block, size uint64) bool {
+	level, slot := class(b.size)
+	l, sl := class(size)
+	if l != level || sl != slot || b.over != nil || b.under != nil ||
+		b.smaller != nil && b.smaller.size >= size || b.larger != nil && b.larger.size <= size {
+		return false
+	}
+	b.size = size
+	return true
+}
+
 // remove takes a block out.
 func (s *bins) remove(b *Block) {
 	if b.over != nil {

@@ -35,7 +35,7 @@ func (b *Block) end() uint64 { return b.addr + b.size }
 type segment struct {
 	mapping
 	index    int    // in planner.segments
-	first    *Block // the block at addr; cutting and joining never replace it
+	first    *Block // the block at addr
 	bins     *bins  // where its holes are kept
 	small    bool   // holds requests below largeRequest
 	huge     bool   // mapped for huge pages

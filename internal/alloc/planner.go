@@ -67,7 +67,7 @@ func (p *planner) alloc(request uint64) (*Block, error) {
 	}
 	s := b.segment
 	again := s.released && s.huge && (b.dirtyFrom > b.addr || b.dirtyTo < b.addr+size)
-	p.cut(b, size)
+	b = p.cut(b, size)
 	b.state = used
 	b.rounded = request
 	p.holes -= size
@@ -83,12 +83,21 @@ func (p *planner) alloc(request uint64) (*Block, error) {
 	return b, nil
 }
 
-// cut takes a hole out of its bin and puts back what is beyond size.
-func (p *planner) cut(b *Block, size uint64) {
+// cut returns the first size bytes of a hole, in no bin any more, and leaves
+// what is beyond them in its bin.
+func (p *planner) cut(b *Block, size uint64) *Block {
 	s := b.segment
+	if b.size > size && s.bins.resize(b, b.size-size) {
+		front := p.record()
+		front.addr, front.size, front.segment = b.addr, size, s
+		p.place(front, b)
+		b.addr += size
+		b.dirtyFrom, b.dirtyTo = max(b.dirtyFrom, b.addr), max(b.dirtyTo, b.addr)
+		return front
+	}
 	s.bins.remove(b)
 	if b.size == size {
-		return
+		return b
 	}
 	rest := p.record()
 	rest.addr, rest.size = b.addr+size, b.size-size
@@ -101,6 +110,18 @@ func (p *planner) cut(b *Block, size uint64) {
 	b.next = rest
 	b.size = size
 	s.bins.insert(rest)
+	return b
+}
+
+// place puts the record b before its neighbour next.
+func (p *planner) place(b, next *Block) {
+	b.prev, b.next = next.prev, next
+	next.prev = b
+	if b.prev != nil {
+		b.prev.next = b
+	} else {
+		b.segment.first = b
+	}
 }
 
 // free takes a block back and joins it with the holes beside it.
@@ -110,6 +131,37 @@ func (p *planner) free(b *Block) {
 	p.blocks--
 	b.state = hole
 	b.dirtyFrom, b.dirtyTo = b.addr, b.end()
+	s := b.segment
+	if next := b.next; next != nil && next.state == hole && (b.prev == nil || b.prev.state != hole) && s.bins.resize(next, next.size+b.size) {
+		b = p.prepend(b, next)
+	} else {
+		b = p.merge(b)
+	}
+	if b.size == s.size && (p.closed || p.limit > 0 && p.mapped > p.limit) {
+		_ = p.unmap(s) // where the system refuses, the segment stays in the cache
+	}
+}
+
+// prepend adds the new hole b to the hole next behind it, which stays where it
+// is in its bin and has its new size already. It returns next.
+func (p *planner) prepend(b, next *Block) *Block {
+	if next.dirtyFrom == next.dirtyTo {
+		next.dirtyTo = b.end()
+	}
+	next.addr, next.dirtyFrom = b.addr, b.addr
+	next.prev = b.prev
+	if b.prev != nil {
+		b.prev.next = next
+	} else {
+		b.segment.first = next
+	}
+	p.drop(b)
+	return next
+}
+
+// merge joins the new hole b with the holes beside it, puts it into a bin and
+// returns it.
+func (p *planner) merge(b *Block) *Block {
 	s := b.segment
 	if next := b.next; next != nil && next.state == hole {
 		s.bins.remove(next)
@@ -121,9 +173,7 @@ func (p *planner) free(b *Block) {
 		b = prev
 	}
 	s.bins.insert(b)
-	if b.size == s.size && (p.closed || p.limit > 0 && p.mapped > p.limit) {
-		_ = p.unmap(s) // where the system refuses, the segment stays in the cache
-	}
+	return b
 }
 
 // join adds the hole next, which follows b, to the hole b.
