@@ -22,54 +22,43 @@ type call struct {
 	out     []*layout // results; the last hidden ones only the graph may keep
 
 	// Set by the dispatcher.
-	core       *core
-	target     *owner // where results land; nil: in-place on stores alone
-	handle     Owner
-	grad       bool       // a graph is recorded
-	needs      []bool     // which operands need a gradient
-	held       []*storage // the leases: operands, results, scratch space
-	scratch    *storage
-	nhidden    int
-	before     int       // in place: which of out is what an operand was; -1: none
-	recs       []*record // of the results that are not hidden
-	slab       []record  // for results to come, of whichever call
-	saved      []saved
-	site       *site.Stack
-	prev, next *call
+	core    *core
+	target  *owner // where results land; nil: in-place on stores alone
+	handle  Owner
+	grad    bool       // a graph is recorded
+	needs   []bool     // which operands need a gradient
+	held    []*storage // the leases: operands, results, scratch space
+	scratch *storage
+	nhidden int
+	before  int       // in place: which of out is what an operand was; -1: none
+	recs    []*record // of the results that are not hidden
+	slab    []record  // for results to come, of whichever call
+	saved   []saved
+	site    *site.Stack
+	running int // where in core.inflight
 }
 
-// callList is the doubly linked list of the calls that run now.
-type callList struct {
-	first *call
-	n     int
-}
+// callList holds the calls that run now, in no order.
+type callList []*call
 
 func (l *callList) push(c *call) {
-	c.prev, c.next = nil, l.first
-	if l.first != nil {
-		l.first.prev = c
-	}
-	l.first = c
-	l.n++
+	c.running = len(*l)
+	*l = append(*l, c)
 }
 
 func (l *callList) remove(c *call) {
-	if c.prev != nil {
-		c.prev.next = c.next
-	} else {
-		l.first = c.next
+	n := len(*l) - 1
+	if last := (*l)[n]; last != c {
+		(*l)[c.running], last.running = last, c.running
 	}
-	if c.next != nil {
-		c.next.prev = c.prev
-	}
-	c.prev, c.next = nil, nil
-	l.n--
+	(*l)[n] = nil
+	*l = (*l)[:n]
 }
 
 var calls = sync.Pool{New: func() any { return &call{} }}
 
-// recordsAtOnce is how many records share a Go allocation.
-const recordsAtOnce = 8
+// recordsAtOnce is how many records share a Go allocation, of 480 bytes.
+const recordsAtOnce = 6
 
 // newCall starts a call of op on in.
 func newCall(op *opdef, attrs any, in ...*Tensor) *call {

@@ -254,7 +254,7 @@ func (c *call) end(failed *Error) *Error {
 	for i, r := range c.recs {
 		st := c.made(i)
 		st.refs++
-		r.fill(co, st, c.out[i], c.site)
+		co.settle(r, st, c.out[i], c.site)
 		co.enter(r, c.target)
 		if n != nil && c.out[i].dtype.IsFloat() {
 			r.meta.node, r.meta.out = n, int32(i)
@@ -273,7 +273,7 @@ func (c *call) end(failed *Error) *Error {
 func (c *call) giveUp() {
 	c.core.inflight.remove(c)
 	c.drop()
-	if c.core.closed && c.core.inflight.first == nil {
+	if c.core.closed && len(c.core.inflight) == 0 {
 		// Close gave up waiting for this call; its memory goes now.
 		_ = c.core.alloc.Close()
 	}

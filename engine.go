@@ -168,7 +168,10 @@ func (e *engine) node(n *node) {
 	e.given = slices.Grow(e.given[:0], len(n.edges))[:len(n.edges)]
 	forget(e.given)
 	co.mu.Lock()
-	mark := e.scope.o.records.last
+	var mark *record
+	if p := e.scope.o.records.last; p != nil {
+		mark = p.rec
+	}
 	e.scope.o.module = n.module
 	co.mu.Unlock()
 	if n.needed && e.feeds(n) && slices.ContainsFunc(n.got, func(g *Tensor) bool { return g != nil }) {
@@ -186,12 +189,12 @@ func (e *engine) node(n *node) {
 	}
 	// What the rule left over goes, then what it was given: the mark may be
 	// that.
-	for r := next(mark, &e.scope.o.records); r != nil; {
-		after := r.next
-		if r.given == 0 {
-			e.release(r)
+	for p := next(mark, &e.scope.o.records); p != nil; {
+		after := p.next
+		if p.rec.given == 0 {
+			e.release(p.rec)
 		}
-		r = after
+		p = after
 	}
 	for i, g := range n.got {
 		if g != nil {
@@ -237,8 +240,9 @@ func (e *engine) feeds(n *node) bool {
 	return false
 }
 
-func next(mark *record, l *recordList) *record {
-	if mark == nil {
+// next returns the place after mark's in a list.
+func next(mark *record, l *recordList) *place {
+	if mark == nil || mark.st == nil {
 		return l.first
 	}
 	return mark.next

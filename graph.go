@@ -277,7 +277,7 @@ func (co *core) dropOne(s *saved, at *site.Stack) {
 		return
 	}
 	if s.rec != nil {
-		s.rec.st, s.rec.released = nil, at
+		s.rec.place, s.rec.released = &nowhere, at
 	}
 	co.dropStorage(s.st)
 	s.st, s.rec = nil, nil

@@ -75,7 +75,8 @@ func (x *Tensor) MoveTo(owner Owner) *Tensor {
 	case 2*x.bytes() >= x.rec.st.bytes:
 		st := x.rec.st
 		st.refs++
-		r := co.newRecord(st, x.layout, st.site)
+		r := new(record)
+		co.settle(r, st, x.layout, st.site)
 		r.meta.detached = true
 		co.enter(r, to)
 		co.mu.Unlock()

@@ -226,8 +226,8 @@ func (m *OutOfMemory) survey(co *core, c *call) {
 	seen := map[*storage]bool{}
 	var visit func(o *owner)
 	visit = func(o *owner) {
-		for r := o.records.first; r != nil && !o.store; r = r.next {
-			st := r.st
+		for p := o.records.first; p != nil && !o.store; p = p.next {
+			st := p.st
 			if seen[st] {
 				continue
 			}

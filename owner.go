@@ -192,19 +192,19 @@ func (s *Scope) Recycle(keep ...*Tensor) {
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	for _, x := range keep {
-		if x.rec.core == co {
+		if x.rec.core == co && x.rec.st != nil {
 			x.rec.kept = true
 		}
 	}
-	for r := s.o.records.first; r != nil; {
-		next := r.next
-		if !r.kept {
-			co.release(r, at)
+	for p := s.o.records.first; p != nil; {
+		next := p.next
+		if !p.kept {
+			co.release(p.rec, at)
 		}
-		r = next
+		p = next
 	}
 	for _, x := range keep {
-		if x.rec.core == co {
+		if x.rec.core == co && x.rec.st != nil {
 			x.rec.kept = false
 		}
 	}
@@ -267,7 +267,7 @@ func (co *core) closeOwner(o *owner, at *site.Stack) {
 	o.closed, o.closedAt = true, at
 	// Newest first, so that what lies together in memory is freed together.
 	for o.records.last != nil {
-		co.release(o.records.last, at)
+		co.release(o.records.last.rec, at)
 	}
 	if o.parent != nil {
 		o.parent.kids.remove(o)

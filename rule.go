@@ -40,6 +40,7 @@ func (b *backward) out(i int) *Tensor { return b.unpack(^i) }
 type unpacked struct {
 	t   Tensor
 	rec record
+	at  place
 }
 
 // unpack rebuilds a saved tensor with the edge it had, so that a gradient of
@@ -50,7 +51,8 @@ func (b *backward) unpack(slot int) *Tensor {
 			u := b.e.unpacked()
 			x := &u.t
 			if s.rec == nil {
-				u.rec.core, u.rec.st, u.rec.allocated = b.n.core, s.st, s.st.site
+				u.at.st = s.st
+				u.rec.place, u.rec.core, u.rec.allocated = &u.at, b.n.core, s.st.site
 				s.rec = &u.rec
 			}
 			x.layout, x.rec, x.meta, x.dir = s.layout, s.rec, &u.rec.meta, b.e.scope
@@ -92,7 +94,7 @@ func (e *engine) unpacked() *unpacked {
 func (e *engine) forgetViews() {
 	for _, u := range e.views {
 		if e.private && u.rec.given == 0 {
-			u.rec.st, u.rec.meta.node = nil, nil
+			u.rec.place, u.at.st, u.rec.meta.node = &nowhere, nil, nil
 			e.spare = append(e.spare, u)
 		}
 	}

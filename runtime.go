@@ -41,6 +41,7 @@ type core struct {
 	spare    []*storage // freed, for reuse
 	idle     []*node    // dropped, for reuse
 	unused   []*record  // that an engine made and nobody else saw, for reuse
+	places   []*place   // of released records, for reuse
 	layouts  [1 << layoutBits]atomic.Pointer[layout]
 	work     []*node // dropNode's
 	closed   bool
@@ -109,7 +110,7 @@ func (co *core) abandoned() {
 		co.closeOwner(co.roots.first, nil)
 	}
 	co.closed = true
-	if co.inflight.first == nil {
+	if len(co.inflight) == 0 {
 		_ = co.alloc.Close()
 	}
 }
@@ -160,11 +161,11 @@ func (rt *Runtime) Close() error {
 func (co *core) waitLeases() error {
 	for end := time.Now().Add(closeTimeout); ; time.Sleep(time.Millisecond) {
 		co.mu.Lock()
-		c := co.inflight.first
-		if c == nil {
+		if len(co.inflight) == 0 {
 			co.mu.Unlock()
 			return nil
 		}
+		c := co.inflight[0]
 		e := &Error{Kind: ErrTimeout, Op: c.op.name, Given: "an operation still holds its operands after " + closeTimeout.String(),
 			Site: Site{c.site}, Advice: "let it return before Close", core: co}
 		co.mu.Unlock()
@@ -240,7 +241,7 @@ func (rt *Runtime) Stats() Stats {
 	s := Stats{Live: co.live, ByKind: make(map[Kind]Ledger, len(Kinds)),
 		Mapped: a.Mapped, MappedPeak: a.MappedPeak, InUse: a.InUse, Cached: a.Free, LargestHole: a.LargestHole,
 		Segments: int64(a.Segments), Retries: int64(a.NumRetries), OutOfMemory: int64(a.NumOOMs), Limit: co.limit,
-		Owners: co.owners, Tensors: co.records, Nodes: co.nodes, Leases: co.inflight.n}
+		Owners: co.owners, Tensors: co.records, Nodes: co.nodes, Leases: len(co.inflight)}
 	for _, k := range Kinds {
 		s.ByKind[k] = co.byKind[k]
 	}
@@ -301,9 +302,9 @@ func (co *core) visitStorages(f func(st *storage, owner string)) {
 	var saved []*storage
 	var visit func(o *owner)
 	visit = func(o *owner) {
-		for r := o.records.first; r != nil; r = r.next {
-			add(r.st, o.fullName())
-			collectSaved(r.node, graph, &saved)
+		for p := o.records.first; p != nil; p = p.next {
+			add(p.st, o.fullName())
+			collectSaved(p.node, graph, &saved)
 		}
 		for k := o.kids.first; k != nil; k = k.next {
 			visit(k)
@@ -315,7 +316,7 @@ func (co *core) visitStorages(f func(st *storage, owner string)) {
 	for _, st := range saved {
 		add(st, graphOwner)
 	}
-	for c := co.inflight.first; c != nil; c = c.next {
+	for _, c := range co.inflight {
 		for _, st := range c.held {
 			add(st, leaseOwner)
 		}

@@ -46,36 +46,64 @@ func (st *storage) dtype() DType {
 }
 
 // record is a storage's entry in one owner. Tensors hold records, never
-// storage: a released record has none, and says where it was released. A
+// storage: a released record is nowhere, and says where it was released. A
 // record outside every owner belongs to a graph node (a saved tensor that its
 // gradient rule looks at).
+//
+// A record is garbage when its handles are, which only Go's collector knows, so
+// it is small. What a record has while it lives is its place, and is reused.
 type record struct {
-	core       *core
-	st         *storage // nil once released
-	owner      *owner   // nil once released, and for saved tensors
-	prev, next *record
-	node       *node // the graph node the data come from; counted
-	meta       meta
-	base       *meta   // the gradient state of the tensor that views look at; nearly always meta
+	*place
+	core      *core
+	allocated *site.Stack
+	released  *site.Stack
+	meta      meta
+	graphs    uint32 // in-place operations that changed the graph; older views are re-derived
+	given     int32  // gradients on their way during Backward
+}
+
+// place is where a living record is. Under core.mu only, since it may be
+// another record's place the moment after.
+type place struct {
+	st         *storage
+	owner      *owner // nil for saved tensors
+	prev, next *place
+	rec        *record
+	node       *node   // the graph node the data come from; counted
+	base       *meta   // the gradient state of the tensor that views look at; nearly always rec's own
 	layout     *layout // that tensor's layout
-	graphs     uint32  // in-place operations that changed the graph; older views are re-derived
-	given      int32   // gradients on their way during Backward
 	kept       bool    // during Recycle
-	allocated  *site.Stack
-	released   *site.Stack
 }
 
-// newRecord returns a record for st, laid out as l, that is in no owner yet.
-func (co *core) newRecord(st *storage, l *layout, allocated *site.Stack) *record {
-	r := new(record)
-	r.fill(co, st, l, allocated)
-	return r
+// nowhere is the place of every released record. It is never written.
+var nowhere place
+
+// settle gives r a place of its own, in no owner yet. The caller holds mu.
+func (co *core) settle(r *record, st *storage, l *layout, allocated *site.Stack) {
+	var p *place
+	if n := len(co.places); n > 0 {
+		p, co.places = co.places[n-1], co.places[:n-1]
+	} else {
+		p = new(place)
+	}
+	p.st, p.layout, p.rec, p.base = st, l, r, &r.meta
+	r.place, r.core, r.allocated = p, co, allocated
 }
 
-// fill makes r, which is empty, a record for st.
-func (r *record) fill(co *core, st *storage, l *layout, allocated *site.Stack) {
-	r.core, r.st, r.layout, r.allocated = co, st, l, allocated
-	r.base = &r.meta
+// leave takes r's place away, at a site. The caller holds mu.
+func (co *core) leave(r *record, at *site.Stack) {
+	p := r.place
+	r.place, r.released = &nowhere, at
+	// What is left in p leads to nothing a user could have.
+	p.rec, p.base = nil, nil
+	if p.node != nil {
+		p.node = nil
+	}
+	if len(co.places) < maxSpare {
+		co.places = append(co.places, p)
+	} else {
+		*p = place{} // or those that are kept would hold a chain of them
+	}
 }
 
 // reuse keeps a released record, which nobody refers to any more, for another
@@ -143,7 +171,7 @@ func (co *core) dropStorage(st *storage) {
 		co.history.free(st)
 	}
 	co.alloc.Free(st.blk)
-	st.blk, st.data, st.layout, st.modified = nil, nil, nil, nil
+	st.data = nil
 	if len(co.spare) < maxSpare {
 		co.spare = append(co.spare, st)
 	}
@@ -162,65 +190,64 @@ func (co *core) setKind(st *storage, k Kind) {
 	}
 }
 
-// release ends a record's life at a site. The caller holds core.mu.
+// release ends a record's life at a site. The caller holds mu.
 func (co *core) release(r *record, at *site.Stack) {
-	if r.st == nil {
+	st, n := r.st, r.node
+	if st == nil {
 		return
 	}
 	if r.owner != nil {
-		r.owner.records.remove(r)
-		r.owner = nil
+		r.owner.records.remove(r.place)
 		co.records--
 	}
-	st, n := r.st, r.node
-	r.st, r.node, r.released = nil, nil, at
+	co.leave(r, at)
 	co.dropStorage(st)
 	if n != nil {
 		co.dropNode(n)
 	}
 }
 
-// enter puts a record into an owner. The caller holds core.mu.
+// enter puts a living record into an owner. The caller holds core.mu.
 func (co *core) enter(r *record, o *owner) {
 	r.owner = o
-	o.records.push(r)
+	o.records.push(r.place)
 	co.records++
 }
 
 // transfer moves a live record, graph and all, into another owner. The
 // caller holds core.mu.
 func (co *core) transfer(r *record, o *owner) {
-	r.owner.records.remove(r)
+	r.owner.records.remove(r.place)
 	r.owner = o
-	o.records.push(r)
-	if co.history != nil && r.st != nil {
+	o.records.push(r.place)
+	if co.history != nil {
 		co.history.relabel(r.st, func(l *label) { l.owner = o.fullName() })
 	}
 }
 
-// recordList is a doubly linked list through records, oldest first.
-type recordList struct{ first, last *record }
+// recordList is a doubly linked list of records by their places, oldest first.
+type recordList struct{ first, last *place }
 
-func (l *recordList) push(r *record) {
-	r.prev, r.next = l.last, nil
+func (l *recordList) push(p *place) {
+	p.prev, p.next = l.last, nil
 	if l.last != nil {
-		l.last.next = r
+		l.last.next = p
 	} else {
-		l.first = r
+		l.first = p
 	}
-	l.last = r
+	l.last = p
 }
 
-func (l *recordList) remove(r *record) {
-	if r.prev != nil {
-		r.prev.next = r.next
+// remove takes p out, whose links are of no meaning then.
+func (l *recordList) remove(p *place) {
+	if p.prev != nil {
+		p.prev.next = p.next
 	} else {
-		l.first = r.next
+		l.first = p.next
 	}
-	if r.next != nil {
-		r.next.prev = r.prev
+	if p.next != nil {
+		p.next.prev = p.prev
 	} else {
-		l.last = r.prev
+		l.last = p.prev
 	}
-	r.prev, r.next = nil, nil
 }
