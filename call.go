@@ -78,17 +78,23 @@ func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	return c
 }
 
-// recycle gives c back to the pool. It clears field by field: while the
-// collector runs, clearing the whole would cost more than the call.
+// recycle gives c back to the pool. It clears what leads to handles or must be
+// clear, field by field: while the collector runs, clearing the whole would cost
+// more than the call.
 func (c *call) recycle() {
 	forget(c.in)
-	forget(c.out)
 	forget(c.recs)
 	for i := range c.saved {
 		c.saved[i].layout = nil
 	}
 	c.in, c.out, c.recs, c.saved, c.needs = c.in[:0], c.out[:0], c.recs[:0], c.saved[:0], c.needs[:0]
-	c.attrs, c.into, c.target, c.handle = nil, nil, nil, nil
+	c.handle = nil
+	if c.attrs != nil {
+		c.attrs = nil
+	}
+	if c.into != nil {
+		c.into = nil
+	}
 	c.kind, c.inplace, c.changes, c.work, c.nhidden, c.grad = 0, false, 0, 0, 0, false
 	if c.scratch != nil {
 		c.scratch = nil

@@ -284,8 +284,7 @@ func (c *call) drop() {
 	for _, st := range c.held {
 		c.core.dropStorage(st)
 	}
-	forget(c.held)
-	c.held = c.held[:0]
+	c.held = c.held[:0] // what is left there leads to no handle
 }
 
 // checkInPlace applies the rules of in-place operations: gradients must not
@@ -297,7 +296,7 @@ func (c *call) checkInPlace() *Error {
 		case x.meta.requiresGrad:
 			return &Error{Kind: ErrGraph, Given: "a leaf that requires a gradient was to be changed in place",
 				Advice: "change it in a NoGrad scope: x.In(s) with a scope of rt.Run(ebb.NoGrad, ...)"}
-		case x.rec.base != x.meta && !x.meta.detached && x.rec.base.requiresGrad:
+		case x.rec.state() != x.meta && !x.meta.detached && x.rec.state().requiresGrad:
 			return &Error{Kind: ErrGraph, Given: "a view of a leaf that requires a gradient was to be changed in place",
 				Advice: "change it in a NoGrad scope: x.In(s) with a scope of rt.Run(ebb.NoGrad, ...)"}
 		case c.grad && x.meta.detached:

@@ -75,10 +75,12 @@ func (c *call) newNode() *node {
 	if last := len(co.idle) - 1; last >= 0 {
 		n, co.idle = co.idle[last], co.idle[:last]
 	} else {
-		n = new(node)
+		n = &node{core: co}
 	}
-	*n = node{core: co, op: c.op, attrs: c.attrs, module: c.module(), site: c.site,
-		edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: append(n.saved[:0], c.saved...), holds: n.holds[:0], got: n.got[:0]}
+	n.op, n.attrs, n.module, n.site = c.op, c.attrs, c.module(), c.site
+	if len(c.saved) > 0 {
+		n.saved = append(n.saved, c.saved...)
+	}
 	for i, x := range c.in {
 		n.inputs = append(n.inputs, x.layout)
 		var e edge
@@ -144,12 +146,12 @@ func (x *Tensor) viewNode(op *opdef, attrs any, l ...*layout) *node {
 // a graph since the view was made. The caller holds mu.
 func (x *Tensor) refresh() {
 	m, r := x.meta, x.rec
-	if m.graphs == r.graphs || m == r.base || m.detached || r.base == nil {
+	if m.graphs == r.graphs || m == r.state() || m.detached {
 		return
 	}
 	m.graphs = r.graphs
 	m.node, m.out = nil, 0
-	if r.base.carriesGraph() {
+	if r.state().carriesGraph() {
 		base := x.base()
 		m.node = base.viewNode(opAsStrided, x.within(base), x.layout)
 	}
@@ -157,7 +159,7 @@ func (x *Tensor) refresh() {
 
 // base returns the tensor that x's record was made with. The caller holds mu.
 func (x *Tensor) base() *Tensor {
-	return &Tensor{layout: x.rec.layout, rec: x.rec, meta: x.rec.base}
+	return &Tensor{layout: x.rec.layout, rec: x.rec, meta: x.rec.state()}
 }
 
 // within returns x's layout as it lies in base, whose elements it is part of.
@@ -174,20 +176,20 @@ func (x *Tensor) setNode(n *node) {
 	co, r, m := x.rec.core, x.rec, x.meta
 	r.graphs++
 	last := n
-	if m == r.base {
+	if m == r.state() {
 		m.node, m.out = n, 0
 	} else {
 		base := x.base()
 		last = &node{core: co, op: opCopySlices, attrs: x.within(base), outs: []*layout{base.layout}, inputs: []*layout{base.layout, x.layout},
 			edges: []edge{{}, {n, 0}}, module: n.module, site: n.site}
-		if r.base.carriesGraph() {
+		if r.state().carriesGraph() {
 			last.edges[0] = base.edge()
 		}
 		last.seq = co.nextSeq()
-		r.base.node, r.base.out = last, 0
+		r.state().node, r.state().out = last, 0
 		m.node, m.out = base.viewNode(opAsStrided, x.within(base), x.layout), 0
 	}
-	m.graphs, r.base.graphs = r.graphs, r.graphs
+	m.graphs, r.state().graphs = r.graphs, r.graphs
 	co.keepNode(last)
 	if r.node != nil {
 		co.dropNode(r.node)
@@ -248,15 +250,34 @@ func (co *core) dropNode(n *node) {
 // maxIdle bounds the nodes kept for reuse.
 const maxIdle = 1024
 
-// recycle keeps n, which nobody refers to but released tensors, for reuse. The
-// caller holds mu.
+// recycle keeps n, which nobody refers to but released tensors, for reuse. It
+// clears what is set, for the reason that a call's recycle has. The caller
+// holds mu.
 func (co *core) recycle(n *node) {
-	clear(n.edges)
-	clear(n.inputs)
-	clear(n.outs)
-	clear(n.holds)
-	clear(n.got[:cap(n.got)])
-	*n = node{edges: n.edges[:0], inputs: n.inputs[:0], outs: n.outs[:0], saved: n.saved[:0], holds: n.holds[:0], got: n.got[:0]}
+	for i := range n.edges {
+		if n.edges[i].node != nil {
+			n.edges[i].node = nil
+		}
+	}
+	forget(n.inputs)
+	forget(n.outs)
+	for i := range n.holds {
+		n.holds[i] = nil
+	}
+	forget(n.got)
+	n.edges, n.inputs, n.outs, n.holds, n.got = n.edges[:0], n.inputs[:0], n.outs[:0], n.holds[:0], n.got[:0]
+	if n.attrs != nil {
+		n.attrs = nil
+	}
+	if n.hooks != nil || n.retain != nil {
+		n.hooks, n.retain = nil, nil
+	}
+	if n.consumed != nil {
+		n.consumed = nil
+	}
+	if n.run != nil {
+		n.run = nil
+	}
 	if len(co.idle) < maxIdle {
 		co.idle = append(co.idle, n)
 	}

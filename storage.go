@@ -70,13 +70,22 @@ type place struct {
 	prev, next *place
 	rec        *record
 	node       *node   // the graph node the data come from; counted
-	base       *meta   // the gradient state of the tensor that views look at; nearly always rec's own
+	base       *meta   // see state; nil: rec's own
 	layout     *layout // that tensor's layout
 	kept       bool    // during Recycle
 }
 
 // nowhere is the place of every released record. It is never written.
 var nowhere place
+
+// state returns the gradient state of the tensor that views look at. The caller
+// holds mu.
+func (r *record) state() *meta {
+	if r.base != nil {
+		return r.base
+	}
+	return &r.meta
+}
 
 // settle gives r a place of its own, in no owner yet. The caller holds mu.
 func (co *core) settle(r *record, st *storage, l *layout, allocated *site.Stack) {
@@ -86,7 +95,7 @@ func (co *core) settle(r *record, st *storage, l *layout, allocated *site.Stack)
 	} else {
 		p = new(place)
 	}
-	p.st, p.layout, p.rec, p.base = st, l, r, &r.meta
+	p.st, p.layout, p.rec = st, l, r
 	r.place, r.core, r.allocated = p, co, allocated
 }
 
@@ -95,9 +104,12 @@ func (co *core) leave(r *record, at *site.Stack) {
 	p := r.place
 	r.place, r.released = &nowhere, at
 	// What is left in p leads to nothing a user could have.
-	p.rec, p.base = nil, nil
+	p.rec, p.layout = nil, nil
 	if p.node != nil {
 		p.node = nil
+	}
+	if p.base != nil {
+		p.base = nil
 	}
 	if len(co.places) < maxSpare {
 		co.places = append(co.places, p)
