@@ -64,13 +64,13 @@ const recordsAtOnce = 6
 func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	c := calls.Get().(*call)
 	c.op, c.attrs, c.before = op, attrs, -1
-	c.in = append(c.in[:0], in...)
 	for _, x := range in {
 		if x == nil {
 			// A copy, so that the operands of calls that are right stay on the
 			// stack.
 			throw(ErrValue, op.name, append([]*Tensor{}, in...), "an operand is nil")
 		}
+		c.in = append(c.in, x)
 	}
 	if len(in) > 0 {
 		c.core = in[0].rec.core

@@ -195,22 +195,24 @@ func (c *call) resolve() *Error {
 	if c.core.closed {
 		return c.core.closedError(c.op.name)
 	}
-	c.target = c.into
+	target, handle := c.into, c.handle
 	for _, x := range c.in {
 		if x.rec.core != c.core {
 			return mixedRuntimes(c.op.name, c.core)
 		}
 		if x.rec.st == nil {
+			c.target = target // its module is told
 			return x.releasedError(c.op.name)
 		}
 		x.refresh()
 		if c.into != nil {
 			continue
 		}
-		if s := x.scope(); s != nil && (c.target == nil || s.o.seq > c.target.seq) {
-			c.handle, c.target = s, s.o
+		if s := x.scope(); s != nil && (target == nil || s.o.seq > target.seq) {
+			handle, target = s, s.o
 		}
 	}
+	c.target, c.handle = target, handle
 	switch {
 	case c.target == nil && !c.inplace:
 		return &Error{Kind: ErrNoScope, Given: "every operand lies in a store, so the result has no scope to land in",

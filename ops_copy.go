@@ -75,8 +75,8 @@ func (x *Tensor) MoveTo(owner Owner) *Tensor {
 	case 2*x.bytes() >= x.rec.st.bytes:
 		st := x.rec.st
 		st.refs++
-		r := new(record)
-		co.settle(r, st, x.layout, st.site)
+		r, l := new(record), *x.layout // a copy, since a view's layout would keep the view
+		co.settle(r, st, &l, st.site)
 		r.meta.detached = true
 		co.enter(r, to)
 		co.mu.Unlock()

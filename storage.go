@@ -104,12 +104,12 @@ func (co *core) leave(r *record, at *site.Stack) {
 	p := r.place
 	r.place, r.released = &nowhere, at
 	// What is left in p leads to nothing a user could have.
-	p.rec, p.layout = nil, nil
+	p.rec = nil
 	if p.node != nil {
 		p.node = nil
 	}
 	if p.base != nil {
-		p.base = nil
+		p.base, p.layout = nil, nil
 	}
 	if len(co.places) < maxSpare {
 		co.places = append(co.places, p)

@@ -89,7 +89,10 @@ func (p *planner) cut(b *Block, size uint64) *Block {
 	s := b.segment
 	if b.size > size && s.bins.resize(b, b.size-size) {
 		front := p.record()
-		front.addr, front.size, front.segment = b.addr, size, s
+		front.addr, front.size = b.addr, size
+		if front.segment != s { // a write costs more while Go's collector marks
+			front.segment = s
+		}
 		p.place(front, b)
 		b.addr += size
 		b.dirtyFrom, b.dirtyTo = max(b.dirtyFrom, b.addr), max(b.dirtyTo, b.addr)
@@ -309,6 +312,7 @@ func (p *planner) unmap(s *segment) error {
 	p.segments[s.index].index = s.index
 	p.segments[last] = nil
 	p.segments = p.segments[:last]
+	s.memory = nil // dropped records still point to s
 	p.unmaps++
 	p.mapped -= s.size
 	p.holes -= s.size
@@ -436,10 +440,9 @@ func (p *planner) record() *Block {
 	return b
 }
 
-// drop takes a record back.
+// drop takes a record back. Its pointers stay, of no meaning.
 func (p *planner) drop(b *Block) {
 	b.state = spare
-	b.segment, b.prev = nil, nil
 	b.next = p.spare
 	p.spare = b
 }
