@@ -21,6 +21,12 @@ type call struct {
 	work    int       // bytes of scratch space the kernel needs
 	out     []*layout // results; the last hidden ones only the graph may keep
 
+	// Room for what a kernel is given by reference.
+	room struct {
+		dims  [4]int
+		array cpu.Array
+	}
+
 	// Set by the dispatcher.
 	core    *core
 	target  *owner // where results land; nil: in-place on stores alone

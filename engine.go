@@ -24,6 +24,7 @@ type engine struct {
 	capture map[edge]int // Grad: which inputs' gradients are wanted
 	result  []*Tensor    // Grad: their gradients
 	created []*Tensor    // leaves that got their first gradient from this run
+	rule    backward     // that runs
 	given   []*Tensor    // of the rule that runs, by operand
 	views   []*unpacked  // of the rule that runs; see private
 	spare   []*unpacked
@@ -164,7 +165,7 @@ func (e *engine) node(n *node) {
 			n.got[i] = e.arrived(n, int32(i), g)
 		}
 	}
-	b := backward{e, n}
+	e.rule = backward{e, n}
 	e.given = slices.Grow(e.given[:0], len(n.edges))[:len(n.edges)]
 	forget(e.given)
 	co.mu.Lock()
@@ -176,7 +177,7 @@ func (e *engine) node(n *node) {
 	co.mu.Unlock()
 	if n.needed && e.feeds(n) && slices.ContainsFunc(n.got, func(g *Tensor) bool { return g != nil }) {
 		e.check(n)
-		n.op.grad(&b)
+		n.op.grad(&e.rule)
 	}
 	co.mu.Lock()
 	for i, ed := range n.edges {

@@ -162,7 +162,8 @@ func customError(name string, at *site.Stack, co *core, format string, args ...a
 // customGrad is the gradient rule of custom operations.
 func customGrad(b *backward) {
 	call := b.n.attrs.(*customCall)
-	grads := call.f.Backward(&FunctionContext{b: b}, slices.Clone(b.n.got))
+	own := *b // the engine's goes on
+	grads := call.f.Backward(&FunctionContext{b: &own}, slices.Clone(b.n.got))
 	if len(grads) != len(b.n.edges) {
 		panic(customError(b.n.op.name, b.e.at, b.e.co, "Backward returned %d gradients for %d operands", len(grads), len(b.n.edges)))
 	}

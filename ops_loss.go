@@ -43,6 +43,9 @@ func (a crossEntropyAttrs) options(c *call) loss.Options {
 
 // targetError turns a bad target into an *Error.
 func targetError(err error) *Error {
+	if err == nil {
+		return nil
+	}
 	var t *loss.TargetError
 	if !errors.As(err, &t) {
 		return nil

@@ -107,16 +107,22 @@ func (x *Tensor) MatMul(y *Tensor) *Tensor {
 // opLinear is a matrix product with the second operand transposed and a bias
 // added, in one pass. Operands: x [rows, in], weight [out, in], bias [out].
 var opLinear = &opdef{name: "linear", kernel: func(c *call) *Error {
-	w := c.src(1)
-	w.Shape, w.Strides = []int{w.Shape[1], w.Shape[0]}, []int{w.Strides[1], w.Strides[0]}
 	var o gemm.Options
 	if len(c.in) == 3 {
-		bias := c.src(2)
-		o.Bias = &bias
+		c.room.array = c.src(2)
+		o.Bias = &c.room.array
 	}
-	gemm.MatMul(c.dst(0), c.src(0), w, c.scratchBytes(), o)
+	gemm.MatMul(c.dst(0), c.src(0), c.transposed(c.src(1)), c.scratchBytes(), o)
 	return nil
 }}
+
+// transposed returns a matrix's transpose, in the call's room.
+func (c *call) transposed(m cpu.Array) cpu.Array {
+	d := &c.room.dims
+	*d = [4]int{m.Shape[1], m.Shape[0], m.Strides[1], m.Strides[0]}
+	m.Shape, m.Strides = d[:2:2], d[2:]
+	return m
+}
 
 func init() {
 	opLinear.save = func(c *call) {
@@ -175,8 +181,7 @@ func Linear(x, weight, bias *Tensor) *Tensor {
 	}
 	c.in[0] = flat
 	c.result(x.dtype, []int{rows, weight.shape[0]})
-	c.work = gemm.WorkspaceSize(c.out[0].form(), flat.form(), cpu.Array{DType: cpu.DType(weight.dtype),
-		Shape: []int{weight.shape[1], weight.shape[0]}, Strides: []int{weight.strides[1], weight.strides[0]}})
+	c.work = gemm.WorkspaceSize(c.out[0].form(), flat.form(), c.transposed(weight.form()))
 	y := c.do()
 	dropTemporary(flat, x)
 	if r == 2 {

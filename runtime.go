@@ -42,7 +42,7 @@ type core struct {
 	idle     []*node    // dropped, for reuse
 	unused   []*record  // that an engine made and nobody else saw, for reuse
 	places   []*place   // of released records, for reuse
-	layouts  [1 << layoutBits]atomic.Pointer[layout]
+	layouts  [1 << layoutBits][2]atomic.Pointer[layout]
 	work     []*node // dropNode's
 	closed   bool
 	failed   atomic.Bool

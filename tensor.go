@@ -267,20 +267,30 @@ func (co *core) dense(dtype DType, shape []int) *layout {
 	for _, n := range shape {
 		h = h*0x9e3779b97f4a7c15 + uint(n)
 	}
-	slot := &co.layouts[h*0x9e3779b97f4a7c15>>(64-layoutBits)]
-	if l := slot.Load(); l != nil && l.dtype == dtype && sameShape(l.shape, shape) {
+	slots := &co.layouts[h*0x9e3779b97f4a7c15>>(64-layoutBits)]
+	last := slots[0].Load()
+	if last.is(dtype, shape) {
+		return last
+	}
+	if l := slots[1].Load(); l.is(dtype, shape) {
 		return l
 	}
 	n := len(shape)
 	dims := make([]int, 2*n)
 	copy(dims, shape)
 	l := &layout{dtype: dtype, shape: dims[:n:n], strides: stridesFor(dims[n:], shape)}
-	slot.Store(l)
+	slots[1].Store(last)
+	slots[0].Store(l)
 	return l
 }
 
-// layoutBits is the logarithm of how many layouts a runtime keeps at hand.
-const layoutBits = 7
+// is reports whether l is of a type and shape.
+func (l *layout) is(dtype DType, shape []int) bool {
+	return l != nil && l.dtype == dtype && sameShape(l.shape, shape)
+}
+
+// layoutBits is the logarithm of how many pairs of layouts a runtime keeps at hand.
+const layoutBits = 6
 
 // alone is a tensor with a layout and gradient state of its own, in one Go
 // allocation.
