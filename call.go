@@ -66,6 +66,17 @@ var calls = sync.Pool{New: func() any { return &call{} }}
 // recordsAtOnce is how many records share a Go allocation, of 480 bytes.
 const recordsAtOnce = 6
 
+// record returns one that nobody uses. The caller holds mu.
+func (c *call) record() (r *record) {
+	co := c.core
+	if n := len(co.unused); n > 0 {
+		r, co.unused = co.unused[n-1], co.unused[:n-1]
+	} else {
+		r, c.slab = &c.slab[0], c.slab[1:]
+	}
+	return r
+}
+
 // newCall starts a call of op on in.
 func newCall(op *opdef, attrs any, in ...*Tensor) *call {
 	c := calls.Get().(*call)

@@ -88,14 +88,9 @@ func (c *call) run() {
 	}
 	e := c.op.kernel(c)
 	running = false
-	for i, r := range c.recs {
-		if r == nil {
-			// Not under the lock: it may have to wait for the collector.
-			if len(c.slab) == 0 {
-				c.slab = make([]record, recordsAtOnce)
-			}
-			c.recs[i], c.slab = &c.slab[0], c.slab[1:]
-		}
+	if n := len(c.out) - c.nhidden; len(c.slab) < n {
+		// Not under the lock: it may have to wait for the collector.
+		c.slab = make([]record, max(n, recordsAtOnce))
 	}
 	if e = c.end(e); e != nil {
 		c.fail(e)
@@ -178,13 +173,6 @@ func (c *call) begin() *Error {
 		c.scratch = st
 		c.held = append(c.held, st)
 	}
-	for range len(c.out) - c.nhidden {
-		var r *record
-		if n := len(co.unused); n > 0 {
-			r, co.unused = co.unused[n-1], co.unused[:n-1]
-		}
-		c.recs = append(c.recs, r)
-	}
 	co.inflight.push(c)
 	return nil
 }
@@ -253,8 +241,9 @@ func (c *call) end(failed *Error) *Error {
 			c.in[0].setNode(n)
 		}
 	}
-	for i, r := range c.recs {
-		st := c.made(i)
+	for i := range len(c.out) - c.nhidden {
+		r, st := c.record(), c.made(i)
+		c.recs = append(c.recs, r)
 		st.refs++
 		co.settle(r, st, c.out[i], c.site)
 		co.enter(r, c.target)
