@@ -332,3 +332,50 @@ func TestLimit(t *testing.T) {
 		t.Errorf("%d bytes were mapped past the limit", peak)
 	}
 }
+
+// What a tensor has while it lives becomes another's when it is released. The
+// handles that are left still know what happened, and never touch the other.
+func TestReleasedTensorsStayReleased(t *testing.T) {
+	rt := newRuntime(t)
+	w := ebb.FromSlice(rt.NewStore("model"), []float32{1, 2, 3, 4}, 2, 2).SetRequiresGrad(true)
+	s := rt.NewScope("loop")
+	defer s.Close()
+	var old []*ebb.Tensor
+	for range 20 {
+		a := w.In(s).MulScalar(2)
+		old = append(old, a, a.T(), a.Detach(), a.In(s))
+		s.Recycle()
+	}
+	y := w.In(s).MulScalar(3)
+	for i, x := range old {
+		if !x.Released() || x.Kind() != 0 || x.Version() != 0 || x.HasGrad() || x.Grad() != nil || x.SharesStorage(y) {
+			t.Fatalf("tensor %d is not released", i)
+		}
+		x.SetName("old")
+		x.ZeroGrad()
+		s.Recycle(x, y)
+		for _, f := range []func(){
+			func() { x.Add(w) }, func() { w.In(s).Add_(x) }, func() { x.Float32s() }, func() { x.In(s) }, func() { x.MoveTo(s) }, func() { x.Scope() },
+		} {
+			e := caught(t, f)
+			if e.Kind != ebb.ErrReleased && e.Kind != ebb.ErrGraph {
+				t.Fatalf("tensor %d: %v", i, e)
+			}
+			if e.Kind == ebb.ErrReleased && (!strings.Contains(e.Allocated.String(), "lifetimes_test.go") || !strings.Contains(e.Released.String(), "lifetimes_test.go")) {
+				t.Fatalf("tensor %d was made at %v and released at %v", i, e.Allocated, e.Released)
+			}
+		}
+	}
+	if y.Released() || y.Float32s()[3] != 12 || len(rt.Holdings()) != 2 {
+		t.Errorf("the tensor that lives is %v; live are %v", y, rt.Holdings())
+	}
+	for _, h := range rt.Holdings() {
+		if h.Module != "" {
+			t.Errorf("%v was renamed", h)
+		}
+	}
+	y.Sum().Backward()
+	if g := w.Grad(); g == nil || g.Float32s()[0] != 3 {
+		t.Errorf("gradient %v", g)
+	}
+}
