@@ -2,6 +2,7 @@ package ebb
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
@@ -74,12 +75,12 @@ type meta struct {
 
 func (m *meta) carriesGraph() bool { return m.node != nil || m.requiresGrad }
 
-// Shape returns the size of each dimension. The caller must not change it.
-func (x *Tensor) Shape() []int { return x.shape }
+// Shape returns the size of each dimension, as a copy.
+func (x *Tensor) Shape() []int { return slices.Clone(x.shape) }
 
-// Strides returns the step between neighbours of each dimension, in elements.
-// The caller must not change it.
-func (x *Tensor) Strides() []int { return x.strides }
+// Strides returns the step between neighbours of each dimension, in elements, as
+// a copy.
+func (x *Tensor) Strides() []int { return slices.Clone(x.strides) }
 
 // Offset returns where the first element lies in the storage, in elements. It
 // is torch's storage_offset.
