@@ -19,10 +19,13 @@ import (
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
-// Options says what to add to a product.
+// Options says what to add to a product, and what to make of the sum.
 type Options struct {
 	Accumulate bool       // add the product to dst instead of replacing it
 	Bias       *cpu.Array // length n and dst's dtype, added to each row; nil: none
+
+	ReLU bool       // then limit dst to at least 0, with the bits of elementwise.ReLUMask
+	Mask *cpu.Array // with ReLU, of floats: set to elementwise's bit mask; nil: none
 }
 
 // MatMul sets dst[.., m, n] to the products of a[.., m, k] and b[.., k, n], as

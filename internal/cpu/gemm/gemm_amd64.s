@@ -5406,6 +5406,83 @@ ragged:
 	VZEROUPPER
 	RET
 
+// func reluAVX2(rows int, c *float32, ldc int, mask *byte, ldm int, cols int)
+// Requires: AVX
+TEXT ·reluAVX2(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	MOVQ   c+8(FP), CX
+	MOVQ   ldc+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   mask+24(FP), BX
+	MOVQ   ldm+32(FP), SI
+	MOVQ   cols+40(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   masks<>+64(SB), R8
+	SUBQ   DI, R8
+	VXORPS Y0, Y0, Y0
+	CMPQ   cols+40(FP), $0x10
+	JNE    ragged
+
+whole:
+	VMOVUPS   (CX), Y1
+	VMAXPS    Y1, Y0, Y1
+	VMOVUPS   Y1, (CX)
+	VCMPPS    $0x06, Y0, Y1, Y1
+	VMOVMSKPS Y1, DI
+	VMOVUPS   32(CX), Y1
+	VMAXPS    Y1, Y0, Y1
+	VMOVUPS   Y1, 32(CX)
+	VCMPPS    $0x06, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	TESTQ     BX, BX
+	JZ        wholeNoted
+	SHLQ      $0x08, R8
+	ORQ       R8, DI
+	MOVW      DI, (BX)
+	ADDQ      SI, BX
+
+wholeNoted:
+	ADDQ DX, CX
+	DECQ AX
+	JNZ  whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS    (R8), Y2
+	VMASKMOVPS (CX), Y2, Y1
+	VMAXPS     Y1, Y0, Y1
+	VMASKMOVPS Y1, Y2, (CX)
+	VCMPPS     $0x06, Y0, Y1, Y2
+	VMOVMSKPS  Y2, DI
+	VMOVUPS    32(R8), Y2
+	VMASKMOVPS 32(CX), Y2, Y1
+	VMAXPS     Y1, Y0, Y1
+	VMASKMOVPS Y1, Y2, 32(CX)
+	VCMPPS     $0x06, Y0, Y1, Y2
+	VMOVMSKPS  Y2, R9
+	TESTQ      BX, BX
+	JZ         raggedNoted
+	SHLQ       $0x08, R9
+	ORQ        R9, DI
+	MOVQ       cols+40(FP), R9
+	MOVQ       BX, R10
+
+byte:
+	MOVB DI, (R10)
+	SHRQ $0x08, DI
+	INCQ R10
+	SUBQ $0x08, R9
+	JG   byte
+	ADDQ SI, BX
+
+raggedNoted:
+	ADDQ DX, CX
+	DECQ AX
+	JNZ  ragged
+	VZEROUPPER
+	RET
+
 // func tile1x8AVX2f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile1x8AVX2f64(SB), NOSPLIT, $0-88
@@ -10777,6 +10854,83 @@ ragged:
 	ADDQ       SI, DX
 	DECQ       AX
 	JNZ        ragged
+	VZEROUPPER
+	RET
+
+// func reluAVX2f64(rows int, c *float64, ldc int, mask *byte, ldm int, cols int)
+// Requires: AVX
+TEXT ·reluAVX2f64(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	MOVQ   c+8(FP), CX
+	MOVQ   ldc+16(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   mask+24(FP), BX
+	MOVQ   ldm+32(FP), SI
+	MOVQ   cols+40(FP), DI
+	SHLQ   $0x03, DI
+	LEAQ   masks<>+64(SB), R8
+	SUBQ   DI, R8
+	VXORPS Y0, Y0, Y0
+	CMPQ   cols+40(FP), $0x08
+	JNE    ragged
+
+whole:
+	VMOVUPD   (CX), Y1
+	VMAXPD    Y1, Y0, Y1
+	VMOVUPD   Y1, (CX)
+	VCMPPD    $0x06, Y0, Y1, Y1
+	VMOVMSKPD Y1, DI
+	VMOVUPD   32(CX), Y1
+	VMAXPD    Y1, Y0, Y1
+	VMOVUPD   Y1, 32(CX)
+	VCMPPD    $0x06, Y0, Y1, Y1
+	VMOVMSKPD Y1, R8
+	TESTQ     BX, BX
+	JZ        wholeNoted
+	SHLQ      $0x04, R8
+	ORQ       R8, DI
+	MOVB      DI, (BX)
+	ADDQ      SI, BX
+
+wholeNoted:
+	ADDQ DX, CX
+	DECQ AX
+	JNZ  whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS    (R8), Y2
+	VMASKMOVPD (CX), Y2, Y1
+	VMAXPD     Y1, Y0, Y1
+	VMASKMOVPD Y1, Y2, (CX)
+	VCMPPD     $0x06, Y0, Y1, Y2
+	VMOVMSKPD  Y2, DI
+	VMOVUPS    32(R8), Y2
+	VMASKMOVPD 32(CX), Y2, Y1
+	VMAXPD     Y1, Y0, Y1
+	VMASKMOVPD Y1, Y2, 32(CX)
+	VCMPPD     $0x06, Y0, Y1, Y2
+	VMOVMSKPD  Y2, R9
+	TESTQ      BX, BX
+	JZ         raggedNoted
+	SHLQ       $0x04, R9
+	ORQ        R9, DI
+	MOVQ       cols+40(FP), R9
+	MOVQ       BX, R10
+
+byte:
+	MOVB DI, (R10)
+	SHRQ $0x08, DI
+	INCQ R10
+	SUBQ $0x08, R9
+	JG   byte
+	ADDQ SI, BX
+
+raggedNoted:
+	ADDQ DX, CX
+	DECQ AX
+	JNZ  ragged
 	VZEROUPPER
 	RET
 
@@ -23939,6 +24093,84 @@ ragged:
 	VZEROUPPER
 	RET
 
+// func reluAVX512(rows int, c *float32, ldc int, mask *byte, ldm int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·reluAVX512(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	MOVQ   c+8(FP), DX
+	MOVQ   ldc+16(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   mask+24(FP), SI
+	MOVQ   ldm+32(FP), DI
+	MOVQ   cols+40(FP), CX
+	MOVQ   $0x00000001, R8
+	SHLQ   CL, R8
+	DECQ   R8
+	KMOVW  R8, K1
+	SHRQ   $0x10, R8
+	KMOVW  R8, K2
+	VPXORQ Z0, Z0, Z0
+	CMPQ   cols+40(FP), $0x20
+	JNE    ragged
+
+whole:
+	VMOVUPS (DX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VMOVUPS Z1, (DX)
+	VCMPPS  $0x06, Z0, Z1, K3
+	KMOVW   K3, CX
+	VMOVUPS 64(DX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VMOVUPS Z1, 64(DX)
+	VCMPPS  $0x06, Z0, Z1, K3
+	KMOVW   K3, R8
+	TESTQ   SI, SI
+	JZ      wholeNoted
+	SHLQ    $0x10, R8
+	ORQ     R8, CX
+	MOVL    CX, (SI)
+	ADDQ    DI, SI
+
+wholeNoted:
+	ADDQ BX, DX
+	DECQ AX
+	JNZ  whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VMOVUPS   Z1, K1, (DX)
+	VCMPPS    $0x06, Z0, Z1, K3
+	KMOVW     K3, CX
+	VMOVUPS.Z 64(DX), K2, Z1
+	VMAXPS    Z1, Z0, Z1
+	VMOVUPS   Z1, K2, 64(DX)
+	VCMPPS    $0x06, Z0, Z1, K3
+	KMOVW     K3, R8
+	TESTQ     SI, SI
+	JZ        raggedNoted
+	SHLQ      $0x10, R8
+	ORQ       R8, CX
+	MOVQ      cols+40(FP), R8
+	MOVQ      SI, R9
+
+byte:
+	MOVB CL, (R9)
+	SHRQ $0x08, CX
+	INCQ R9
+	SUBQ $0x08, R8
+	JG   byte
+	ADDQ DI, SI
+
+raggedNoted:
+	ADDQ BX, DX
+	DECQ AX
+	JNZ  ragged
+	VZEROUPPER
+	RET
+
 // func tile1x16AVX512f64(k int, a *float64, lda int, ak int, b *float64, ldb int, c *float64, ldc int, add *float64, ldadd int, cols int)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile1x16AVX512f64(SB), NOSPLIT, $0-88
@@ -37085,6 +37317,84 @@ ragged:
 	ADDQ      DI, BX
 	DECQ      AX
 	JNZ       ragged
+	VZEROUPPER
+	RET
+
+// func reluAVX512f64(rows int, c *float64, ldc int, mask *byte, ldm int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·reluAVX512f64(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	MOVQ   c+8(FP), DX
+	MOVQ   ldc+16(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   mask+24(FP), SI
+	MOVQ   ldm+32(FP), DI
+	MOVQ   cols+40(FP), CX
+	MOVQ   $0x00000001, R8
+	SHLQ   CL, R8
+	DECQ   R8
+	KMOVW  R8, K1
+	SHRQ   $0x08, R8
+	KMOVW  R8, K2
+	VPXORQ Z0, Z0, Z0
+	CMPQ   cols+40(FP), $0x10
+	JNE    ragged
+
+whole:
+	VMOVUPD (DX), Z1
+	VMAXPD  Z1, Z0, Z1
+	VMOVUPD Z1, (DX)
+	VCMPPD  $0x06, Z0, Z1, K3
+	KMOVW   K3, CX
+	VMOVUPD 64(DX), Z1
+	VMAXPD  Z1, Z0, Z1
+	VMOVUPD Z1, 64(DX)
+	VCMPPD  $0x06, Z0, Z1, K3
+	KMOVW   K3, R8
+	TESTQ   SI, SI
+	JZ      wholeNoted
+	SHLQ    $0x08, R8
+	ORQ     R8, CX
+	MOVW    CX, (SI)
+	ADDQ    DI, SI
+
+wholeNoted:
+	ADDQ BX, DX
+	DECQ AX
+	JNZ  whole
+	VZEROUPPER
+	RET
+
+ragged:
+	VMOVUPD.Z (DX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VMOVUPD   Z1, K1, (DX)
+	VCMPPD    $0x06, Z0, Z1, K3
+	KMOVW     K3, CX
+	VMOVUPD.Z 64(DX), K2, Z1
+	VMAXPD    Z1, Z0, Z1
+	VMOVUPD   Z1, K2, 64(DX)
+	VCMPPD    $0x06, Z0, Z1, K3
+	KMOVW     K3, R8
+	TESTQ     SI, SI
+	JZ        raggedNoted
+	SHLQ      $0x08, R8
+	ORQ       R8, CX
+	MOVQ      cols+40(FP), R8
+	MOVQ      SI, R9
+
+byte:
+	MOVB CL, (R9)
+	SHRQ $0x08, CX
+	INCQ R9
+	SUBQ $0x08, R8
+	JG   byte
+	ADDQ DI, SI
+
+raggedNoted:
+	ADDQ BX, DX
+	DECQ AX
+	JNZ  ragged
 	VZEROUPPER
 	RET
 

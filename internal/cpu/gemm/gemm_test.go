@@ -139,11 +139,12 @@ func whole[T number](n *noise, count int) []T {
 type lab[T number] struct {
 	t             testing.TB
 	c, x, y, bias arena
+	bits          arena // for masks, if any
 	run           func(dst, a, b cpu.Array, opt Options)
 }
 
 func newLab[T number](t testing.TB, size int, run func(dst, a, b cpu.Array, opt Options)) *lab[T] {
-	return &lab[T]{t, newArena(t, size), newArena(t, size), newArena(t, size), newArena(t, size), run}
+	return &lab[T]{t: t, c: newArena(t, size), x: newArena(t, size), y: newArena(t, size), bias: newArena(t, size), run: run}
 }
 
 // floatLabs returns a lab for each set of kernels that this machine can run.

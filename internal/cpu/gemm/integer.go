@@ -35,4 +35,7 @@ func matMulInt[T int64 | int32](dst, a, b cpu.Array, opt Options) {
 			}
 		}
 	})
+	if opt.ReLU {
+		limit(dst, nil)
+	}
 }

@@ -71,6 +71,8 @@ type kernels[T float] struct {
 	quad      int
 	copyRows  copyFunc[T]
 
+	relu reluFunc[T]
+
 	shared sync.Pool // of *sharedRunner[T], from calls that ended
 }
 
@@ -119,6 +121,7 @@ func goKernels[T float]() *kernels[T] {
 		transpose: []transposeFunc[T]{goTranspose[T](4)},
 		quad:      4,
 		copyRows:  goCopyRows[T],
+		relu:      goReLU[T],
 	}
 }
 

@@ -22,7 +22,7 @@ func kernelSets32() []*kernels[float32] {
 			},
 			dot4: dot4AVX2, dot1: dot1AVX2,
 			transpose: []transposeFunc[float32]{transpose4AVX2, transpose8AVX2}, quad: 4,
-			copyRows: copyRowsAVX2,
+			copyRows: copyRowsAVX2, relu: reluAVX2,
 		},
 		{
 			level: cpu.AVX512, nr: 32,
@@ -40,7 +40,7 @@ func kernelSets32() []*kernels[float32] {
 			},
 			dot4: dot4AVX512, dot1: dot1AVX512,
 			transpose: []transposeFunc[float32]{transpose4AVX2, transpose8AVX2, transpose12AVX512, transpose16AVX512}, quad: 4,
-			copyRows: copyRowsAVX512,
+			copyRows: copyRowsAVX512, relu: reluAVX512,
 		},
 	}
 }
@@ -61,7 +61,7 @@ func kernelSets64() []*kernels[float64] {
 			},
 			dot4: dot4AVX2f64, dot1: dot1AVX2f64,
 			transpose: []transposeFunc[float64]{transpose2AVX2f64, transpose4AVX2f64}, quad: 2,
-			copyRows: copyRowsAVX2f64,
+			copyRows: copyRowsAVX2f64, relu: reluAVX2f64,
 		},
 		{
 			level: cpu.AVX512, nr: 16,
@@ -79,7 +79,7 @@ func kernelSets64() []*kernels[float64] {
 			},
 			dot4: dot4AVX512f64, dot1: dot1AVX512f64,
 			transpose: []transposeFunc[float64]{transpose2AVX2f64, transpose4AVX2f64, transpose6AVX512f64, transpose8AVX512f64}, quad: 2,
-			copyRows: copyRowsAVX512f64,
+			copyRows: copyRowsAVX512f64, relu: reluAVX512f64,
 		},
 	}
 }

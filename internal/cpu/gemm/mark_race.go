@@ -16,6 +16,11 @@ func (b *block[T]) mark() {
 	if b.bias.p != nil {
 		mark(b.bias, b.m, b.n, runtime.RaceReadRange)
 	}
+	if b.mask != nil {
+		for i := range b.m {
+			runtime.RaceWriteRange(unsafe.Add(b.mask, i*b.maskRow), (b.n+7)/8)
+		}
+	}
 }
 
 func mark[T float](m matrix[T], rows, cols int, report func(unsafe.Pointer, int)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
-// matMul carries out the plan.
+// matMul plans the product and carries out the plan.
 func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Options) {
 	p := newPlan(kern, dst, a, b)
 	if p.tasks == 0 {
@@ -20,14 +20,23 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 			r.bias = r.bias.transposed()
 		}
 	}
-	lane := p.laneBytes()
+	limited := opt.ReLU && r.limitsPanels(opt.Mask)
+	r.run(work)
+	if opt.ReLU && !limited {
+		limit(dst, opt.Mask)
+	}
+}
+
+// run carries out the plan.
+func (r *runner[T]) run(work []byte) {
+	kern, lane := r.kern, r.laneBytes()
 	if lane == 0 {
-		if p.tasks == 1 {
+		if r.tasks == 1 {
 			r.task(0, nil)
 			return
 		}
 		shared := kern.share(r)
-		cpu.Parallel(p.tasks, func(i int) { shared.task(i, nil) })
+		cpu.Parallel(shared.tasks, func(i int) { shared.task(i, nil) })
 		kern.shared.Put(shared)
 		return
 	}
@@ -35,12 +44,12 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 	// tasks until none is left.
 	base := unsafe.Pointer(unsafe.SliceData(work))
 	skip := int(-uintptr(base) % alignment)
-	lanes := min((len(work)-skip)/lane, p.tasks, cpu.NumThreads())
+	lanes := min((len(work)-skip)/lane, r.tasks, cpu.NumThreads())
 	if lanes < 1 {
 		panic("gemm: workspace is smaller than WorkspaceSize")
 	}
 	if lanes == 1 {
-		for i := range p.tasks {
+		for i := range r.tasks {
 			r.task(i, unsafe.Add(base, skip))
 		}
 		return
@@ -63,20 +72,24 @@ type sharedRunner[T float] struct {
 }
 
 // share returns a copy of r on the heap, from those used before.
-func (k *kernels[T]) share(r runner[T]) *sharedRunner[T] {
+func (k *kernels[T]) share(r *runner[T]) *sharedRunner[T] {
 	s, _ := k.shared.Get().(*sharedRunner[T])
 	if s == nil {
 		s = new(sharedRunner[T])
 	}
-	s.runner = r
+	s.runner = *r
 	return s
 }
 
-// A runner is a plan with what is added to the product.
+// A runner is a plan with what is added to the product and made of the sum.
 type runner[T float] struct {
 	plan[T]
 	accumulate bool
 	bias       matrix[T] // repeated over the result; p is nil without bias
+
+	relu    bool           // panels are limited to at least 0 when their sums are complete
+	mask    unsafe.Pointer // and bits noted here, or nil
+	maskRow int            // bytes from row to row of the mask
 }
 
 // task computes the i-th task in scratch memory.
@@ -92,6 +105,9 @@ func (r *runner[T]) task(i int, scratch unsafe.Pointer) {
 		bl.dst, bl.a, bl.b = dst.from(i0, j0), a.from(i0, 0), b.from(0, j0)
 		if bl.bias.p != nil {
 			bl.bias = bl.bias.from(i0, j0)
+		}
+		if r.mask != nil {
+			bl.mask = unsafe.Add(r.mask, (item*r.m+i0)*r.maskRow+j0/8)
 		}
 		bl.mark()
 		switch {

@@ -387,6 +387,29 @@ func dot4AVX2(k int, a *float32, lda int, x *float32, y *float32)
 //go:noescape
 func copyRowsAVX2(n int, src *float32, lds int, dst *float32, ldd int, cols int)
 
+// reluAVX2 limits rows of cols <= 16 elements to at least 0 and notes in the bits of
+// mask, unless it is nil, which were above 0 or NaN:
+//
+//	for i := range rows {
+//		for j := range cols {
+//			v := c[i*ldc+j]
+//			if v < 0 {
+//				c[i*ldc+j] = 0
+//			}
+//			if mask != nil {
+//				if j%8 == 0 {
+//					mask[i*ldm+j/8] = 0
+//				}
+//				if !(v <= 0) {
+//					mask[i*ldm+j/8] |= 1 << (j % 8)
+//				}
+//			}
+//		}
+//	}
+//
+//go:noescape
+func reluAVX2(rows int, c *float32, ldc int, mask *byte, ldm int, cols int)
+
 // tile1x8AVX2f64 computes a tile of 1 rows and cols <= 8 columns, with fused products and sums:
 //
 //	for i := range 1 {
@@ -769,6 +792,29 @@ func dot4AVX2f64(k int, a *float64, lda int, x *float64, y *float64)
 //
 //go:noescape
 func copyRowsAVX2f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
+
+// reluAVX2f64 limits rows of cols <= 8 elements to at least 0 and notes in the bits of
+// mask, unless it is nil, which were above 0 or NaN:
+//
+//	for i := range rows {
+//		for j := range cols {
+//			v := c[i*ldc+j]
+//			if v < 0 {
+//				c[i*ldc+j] = 0
+//			}
+//			if mask != nil {
+//				if j%8 == 0 {
+//					mask[i*ldm+j/8] = 0
+//				}
+//				if !(v <= 0) {
+//					mask[i*ldm+j/8] |= 1 << (j % 8)
+//				}
+//			}
+//		}
+//	}
+//
+//go:noescape
+func reluAVX2f64(rows int, c *float64, ldc int, mask *byte, ldm int, cols int)
 
 // tile1x32AVX512 computes a tile of 1 rows and cols <= 32 columns, with fused products and sums:
 //
@@ -1501,6 +1547,29 @@ func dot4AVX512(k int, a *float32, lda int, x *float32, y *float32)
 //go:noescape
 func copyRowsAVX512(n int, src *float32, lds int, dst *float32, ldd int, cols int)
 
+// reluAVX512 limits rows of cols <= 32 elements to at least 0 and notes in the bits of
+// mask, unless it is nil, which were above 0 or NaN:
+//
+//	for i := range rows {
+//		for j := range cols {
+//			v := c[i*ldc+j]
+//			if v < 0 {
+//				c[i*ldc+j] = 0
+//			}
+//			if mask != nil {
+//				if j%8 == 0 {
+//					mask[i*ldm+j/8] = 0
+//				}
+//				if !(v <= 0) {
+//					mask[i*ldm+j/8] |= 1 << (j % 8)
+//				}
+//			}
+//		}
+//	}
+//
+//go:noescape
+func reluAVX512(rows int, c *float32, ldc int, mask *byte, ldm int, cols int)
+
 // tile1x16AVX512f64 computes a tile of 1 rows and cols <= 16 columns, with fused products and sums:
 //
 //	for i := range 1 {
@@ -2231,6 +2300,29 @@ func dot4AVX512f64(k int, a *float64, lda int, x *float64, y *float64)
 //
 //go:noescape
 func copyRowsAVX512f64(n int, src *float64, lds int, dst *float64, ldd int, cols int)
+
+// reluAVX512f64 limits rows of cols <= 16 elements to at least 0 and notes in the bits of
+// mask, unless it is nil, which were above 0 or NaN:
+//
+//	for i := range rows {
+//		for j := range cols {
+//			v := c[i*ldc+j]
+//			if v < 0 {
+//				c[i*ldc+j] = 0
+//			}
+//			if mask != nil {
+//				if j%8 == 0 {
+//					mask[i*ldm+j/8] = 0
+//				}
+//				if !(v <= 0) {
+//					mask[i*ldm+j/8] |= 1 << (j % 8)
+//				}
+//			}
+//		}
+//	}
+//
+//go:noescape
+func reluAVX512f64(rows int, c *float64, ldc int, mask *byte, ldm int, cols int)
 
 // transpose4AVX2 turns 4 rows of n elements, n a multiple of 4, into n rows of 4:
 //

@@ -42,6 +42,9 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 				}
 				i += rows
 			}
+			if b.relu && k0+k == b.k {
+				b.limitPanel(j, cols)
+			}
 		}
 	}
 	if b.bias.p != nil && !b.biasInTile() {
@@ -62,8 +65,8 @@ func (b *block[T]) tileRows(left int) int {
 
 // biasInTile says that the bias is added with the first step: a kernel adds
 // one matrix only, whose rows must have unit stride.
-func (b *block[T]) biasInTile() bool {
-	return b.bias.p != nil && !b.accumulate && (b.scatter || b.bias.cs == 1)
+func (r *runner[T]) biasInTile() bool {
+	return r.bias.p != nil && !r.accumulate && (r.scatter || r.bias.cs == 1)
 }
 
 // added is what the kernel adds to the tile at i, j.

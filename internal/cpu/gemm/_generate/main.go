@@ -20,6 +20,8 @@ type element struct {
 	fma, add, load, store, bcst func(ops ...Op)
 	fmaBcst                     func(ops ...Op) // of an element in memory
 	loadMasked                  func(from, mask, to Op)
+	max, compare                func(ops ...Op)
+	signs                       func(v, to Op) // of a vector's elements, as bits
 }
 
 var elements = []element{
@@ -27,11 +29,13 @@ var elements = []element{
 		"float32", "32", 4,
 		VFMADD231PS, VADDPS, VMOVUPS, VMOVUPS, VBROADCASTSS,
 		VFMADD231PS_BCST, VMOVUPS_Z,
+		VMAXPS, VCMPPS, VMOVMSKPS,
 	},
 	{
 		"float64", "64", 8,
 		VFMADD231PD, VADDPD, VMOVUPD, VMOVUPD, VBROADCASTSD,
 		VFMADD231PD_BCST, VMOVUPD_Z,
+		VMAXPD, VCMPPD, VMOVMSKPD,
 	},
 }
 
@@ -67,6 +71,7 @@ func main() {
 			dot(l, e, 1)
 			dot(l, e, 4)
 			copyRows(l, e)
+			relu(l, e)
 		}
 	}
 	for _, e := range elements {
