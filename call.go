@@ -23,8 +23,8 @@ type call struct {
 
 	// Room for what a kernel is given by reference.
 	room struct {
-		dims  [4]int
-		array cpu.Array
+		dims       [4]int
+		bias, mask cpu.Array
 	}
 
 	// Set by the dispatcher.

@@ -28,6 +28,7 @@ type engine struct {
 	given   []*Tensor    // of the rule that runs, by operand
 	views   []*unpacked  // of the rule that runs; see private
 	spare   []*unpacked
+	mark    *record // in scope, the last one older than the rule that runs
 
 	// private says that no user's code sees what lies in scope: no hooks, no
 	// custom operations, no results to hand out. Its records are then reused.
@@ -169,9 +170,9 @@ func (e *engine) node(n *node) {
 	e.given = slices.Grow(e.given[:0], len(n.edges))[:len(n.edges)]
 	forget(e.given)
 	co.mu.Lock()
-	var mark *record
+	e.mark = nil
 	if p := e.scope.o.records.last; p != nil {
-		mark = p.rec
+		e.mark = p.rec
 	}
 	e.scope.o.module = n.module
 	co.mu.Unlock()
@@ -190,7 +191,7 @@ func (e *engine) node(n *node) {
 	}
 	// What the rule left over goes, then what it was given: the mark may be
 	// that.
-	for p := next(mark, &e.scope.o.records); p != nil; {
+	for p := next(e.mark, &e.scope.o.records); p != nil; {
 		after := p.next
 		if p.rec.given == 0 {
 			e.release(p.rec)

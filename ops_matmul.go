@@ -104,88 +104,10 @@ func (x *Tensor) MatMul(y *Tensor) *Tensor {
 	return matMul(a, b)
 }
 
-// opLinear is a matrix product with the second operand transposed and a bias
-// added, in one pass. Operands: x [rows, in], weight [out, in], bias [out].
-var opLinear = &opdef{name: "linear", kernel: func(c *call) *Error {
-	var o gemm.Options
-	if len(c.in) == 3 {
-		c.room.array = c.src(2)
-		o.Bias = &c.room.array
-	}
-	gemm.MatMul(c.dst(0), c.src(0), c.transposed(c.src(1)), c.scratchBytes(), o)
-	return nil
-}}
-
 // transposed returns a matrix's transpose, in the call's room.
 func (c *call) transposed(m cpu.Array) cpu.Array {
 	d := &c.room.dims
 	*d = [4]int{m.Shape[1], m.Shape[0], m.Strides[1], m.Strides[0]}
 	m.Shape, m.Strides = d[:2:2], d[2:]
 	return m
-}
-
-func init() {
-	opLinear.save = func(c *call) {
-		if c.needs[1] {
-			c.saveIn(0)
-		}
-		if c.needs[0] {
-			c.saveIn(1)
-		}
-	}
-	opLinear.grad = func(b *backward) {
-		g := b.grad()
-		if len(b.n.edges) == 3 {
-			b.giveIf(2, func() *Tensor { return apply(opSum, overRows, g.dtype, b.input(2).shape, g) })
-		}
-		b.giveIf(1, func() *Tensor { return matMul(g.T(), b.in(0)) })
-		b.dropIn(0)
-		b.giveIf(0, func() *Tensor { return matMul(g, b.in(1)) })
-	}
-}
-
-// overRows is the attribute of a sum over a matrix's rows.
-var overRows any = reduction{dims: []int{0}}
-
-// Linear returns x times weight transposed, plus bias: x is [*, in], weight
-// [out, in] or [in], bias [out] or nil, the result [*, out], all of one
-// floating-point type. It is torch.nn.functional.linear. For the gradient it
-// keeps x if weight needs one, and weight if x does.
-func Linear(x, weight, bias *Tensor) *Tensor {
-	if x == nil || weight == nil {
-		panic(newError(ErrValue, "linear", nil, "an operand is nil").advise("only the bias may be"))
-	}
-	c := newCall(opLinear, nil, x, weight)
-	if bias != nil {
-		c.in = append(c.in, bias)
-	}
-	for _, t := range c.in {
-		if !t.dtype.IsFloat() || t.dtype != x.dtype {
-			panic(newError(ErrDType, "linear", c.in, "operands of one floating-point type expected").advise("convert with To"))
-		}
-	}
-	r := len(x.shape)
-	if len(weight.shape) == 1 {
-		return Linear(x, weight.Unsqueeze(0), bias).Squeeze(-1)
-	}
-	switch {
-	case r == 0 || len(weight.shape) != 2 || x.shape[r-1] != weight.shape[1]:
-		panic(newError(ErrShape, "linear", c.in, "input [*, in] and weight [out, in] expected").advise("the input's last size is the weight's last"))
-	case bias != nil && (len(bias.shape) != 1 || bias.shape[0] != weight.shape[0]):
-		panic(newError(ErrShape, "linear", c.in, "a bias of shape [%d] expected", weight.shape[0]))
-	}
-	rows := size(x.shape[:r-1])
-	flat := x
-	if r != 2 {
-		flat = x.Reshape(rows, x.shape[r-1])
-	}
-	c.in[0] = flat
-	c.result(x.dtype, []int{rows, weight.shape[0]})
-	c.work = gemm.WorkspaceSize(c.out[0].form(), flat.form(), c.transposed(weight.form()))
-	y := c.do()
-	dropTemporary(flat, x)
-	if r == 2 {
-		return y
-	}
-	return y.View(append(append([]int{}, x.shape[:r-1]...), weight.shape[0])...)
 }

@@ -104,15 +104,36 @@ func (e *engine) forgetViews() {
 
 // dropIn tells that the rule is done with saved operand i, so that its memory
 // goes before the rule allocates more. It does nothing if the graph is kept.
-func (b *backward) dropIn(i int) {
+func (b *backward) dropIn(i int) { b.dropSaved(i) }
+
+// dropOut is dropIn for saved result i.
+func (b *backward) dropOut(i int) { b.dropSaved(^i) }
+
+func (b *backward) dropSaved(slot int) {
 	if b.e.keep {
 		return
 	}
 	b.e.co.mu.Lock()
 	defer b.e.co.mu.Unlock()
 	for j := range b.n.saved {
-		if s := &b.n.saved[j]; s.slot == i {
+		if s := &b.n.saved[j]; s.slot == slot {
 			b.e.co.dropOne(s, b.e.at)
 		}
 	}
+}
+
+// dropGrad tells that the rule is done with the gradient of the only result, so
+// that its memory goes before the rule allocates more, unless others have it.
+func (b *backward) dropGrad() {
+	b.e.co.mu.Lock()
+	defer b.e.co.mu.Unlock()
+	g := b.n.got[0]
+	b.n.got[0] = nil
+	if b.e.mark == g.rec {
+		b.e.mark = nil
+		if p := g.rec.prev; p != nil {
+			b.e.mark = p.rec
+		}
+	}
+	b.e.let(g)
 }
