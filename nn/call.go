@@ -47,20 +47,32 @@ func Call[In, Out any](m Forwarder[In, Out], in In) Out {
 // Without layers it returns x.
 //
 //	return nn.Chain(x, m.Fc1, m.Act, m.Fc2)
+//
+// A [Linear] and a [ReLU] directly behind it run as one, [ebb.LinearReLU], under
+// the Linear's name: the result has the same bits, and the tensor between them is
+// never made.
 func Chain(x *ebb.Tensor, layers ...Module) *ebb.Tensor {
-	return chain(x, layers, region)
+	return chain(x, layers, func(scope *ebb.Scope, i int) ebb.Region { return region(scope, layers[i]) })
 }
 
-// chain is Chain with a function that describes the call of a layer.
-func chain(x *ebb.Tensor, layers []Module, describe func(scope *ebb.Scope, layer any) ebb.Region) *ebb.Tensor {
+// chain is Chain with a function that describes the call of layer i.
+func chain(x *ebb.Tensor, layers []Module, describe func(scope *ebb.Scope, i int) ebb.Region) *ebb.Tensor {
 	scope := resultScope("chain", []*ebb.Tensor{x})
 	if len(layers) == 0 {
 		return x
 	}
-	regions := make([]ebb.Region, len(layers))
-	steps := make([]func(*ebb.Tensor) *ebb.Tensor, len(layers))
-	for i, l := range layers {
-		regions[i], steps[i] = describe(scope, l), l.Forward
+	regions := make([]ebb.Region, 0, len(layers))
+	steps := make([]func(*ebb.Tensor) *ebb.Tensor, 0, len(layers))
+	for i := 0; i < len(layers); i++ {
+		regions = append(regions, describe(scope, i))
+		if l, ok := layers[i].(*Linear); ok && i+1 < len(layers) {
+			if _, ok := layers[i+1].(*ReLU); ok { // in place or not
+				steps = append(steps, l.forwardReLU)
+				i++
+				continue
+			}
+		}
+		steps = append(steps, layers[i].Forward)
 	}
 	return ebb.Chain(x, regions, steps)
 }
@@ -85,8 +97,9 @@ func region(scope *ebb.Scope, m any) ebb.Region {
 	return ebb.Region{Name: "call", Module: f.path, Tag: f}
 }
 
-// Sequential calls its layers one after another as [Chain] does. They are named
-// "0", "1", and so on. It is torch.nn.Sequential.
+// Sequential calls its layers one after another as [Chain] does, a [Linear] and
+// a [ReLU] behind it as one. They are named "0", "1", and so on. It is
+// torch.nn.Sequential.
 type Sequential struct {
 	Layers []Module `ebb:",inline"`
 }
@@ -96,15 +109,13 @@ func NewSequential(layers ...Module) *Sequential { return &Sequential{layers} }
 
 // Forward applies the layers to x.
 func (s *Sequential) Forward(x *ebb.Tensor) *ebb.Tensor {
-	i := -1
-	return chain(x, s.Layers, func(scope *ebb.Scope, layer any) ebb.Region {
-		i++
+	return chain(x, s.Layers, func(scope *ebb.Scope, i int) ebb.Region {
 		caller, ok := scope.Tag().(*frame)
 		if !ok || caller.module != any(s) {
-			return region(scope, layer)
+			return region(scope, s.Layers[i])
 		}
 		// Known without a search, and right for one layer in several places.
-		f := &frame{module: layer, path: join(caller.path, strconv.Itoa(i))}
+		f := &frame{module: s.Layers[i], path: join(caller.path, strconv.Itoa(i))}
 		return ebb.Region{Name: "call", Module: f.path, Tag: f}
 	})
 }

@@ -74,6 +74,9 @@ func NewLinear(store *ebb.Store, in, out int, opts ...LayerOption) *Linear {
 // Forward applies the layer to x.
 func (l *Linear) Forward(x *ebb.Tensor) *ebb.Tensor { return ebb.Linear(x, l.Weight, l.Bias) }
 
+// forwardReLU is Forward and a ReLU.
+func (l *Linear) forwardReLU(x *ebb.Tensor) *ebb.Tensor { return ebb.LinearReLU(x, l.Weight, l.Bias) }
+
 // ExtraRepr describes the layer as PyTorch does.
 func (l *Linear) ExtraRepr() string {
 	bias := "True"
@@ -83,7 +86,9 @@ func (l *Linear) ExtraRepr() string {
 	return fmt.Sprintf("in_features=%d, out_features=%d, bias=%s", l.Weight.Size(1), l.Weight.Size(0), bias)
 }
 
-// ReLU is max(x, 0). It is torch.nn.ReLU.
+// ReLU is max(x, 0). It is torch.nn.ReLU. Directly behind a [Linear] in a
+// [Chain] or [Sequential] it is done with the Linear, in place or not, and not
+// called by itself: its memory and errors are under the Linear's name.
 type ReLU struct {
 	InPlace bool // changes x itself, as torch's inplace=True
 }

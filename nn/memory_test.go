@@ -70,7 +70,7 @@ func peakApart(t *testing.T, rt *ebb.Runtime, m nn.Module, opt *optim.SGD, in eb
 			t.Fatal(err)
 		}
 		live := e.Memory.Live - e.Memory.ByKind[ebb.Workspace] - before
-		if scratch := e.Memory.DType == ebb.Uint8 && e.Op != "relu"; !scratch {
+		if e.Memory.Kind != ebb.Workspace {
 			live += e.Memory.Asked
 		}
 		peak = max(peak, live)

@@ -242,7 +242,7 @@ func TestRelease(t *testing.T) {
 	wantError(t, ebb.ErrReleased, func() { a.Fc1.Weight.Float32s() }, "module_test.go")
 	run(t, rt, ebb.NoGrad, func(s *ebb.Scope) { nn.Call(b, ebb.Ones(s, ebb.Shape{1, 2})) })
 	run(t, rt, ebb.NoGrad, func(s *ebb.Scope) {
-		wantError(t, ebb.ErrReleased, func() { nn.Call(a, ebb.Ones(s, ebb.Shape{1, 2})) }, "linear in fc1", "module_test.go")
+		wantError(t, ebb.ErrReleased, func() { nn.Call(a, ebb.Ones(s, ebb.Shape{1, 2})) }, "linear_relu in fc1", "module_test.go")
 	})
 	nn.Release(a)
 	if params, buffers, _ := names(a); len(params)+len(buffers) != 0 {

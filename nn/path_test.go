@@ -112,8 +112,8 @@ func TestPathsInReports(t *testing.T) {
 			ebb.Parameter: {"blocks.0.fc1.bias", "blocks.0.fc1.weight", "blocks.0.fc2.bias", "blocks.0.fc2.weight",
 				"blocks.1.fc1.bias", "blocks.1.fc1.weight", "blocks.1.fc2.bias", "blocks.1.fc2.weight"},
 			// The input of the first layer is the caller's, its mask and what is
-			// handed on the layers'.
-			ebb.Activation: {"", "blocks.0.act", "blocks.0.act", "blocks.0.fc2", "blocks.1.act", "blocks.1.act", "blocks.1.fc2"},
+			// handed on the layers', of a linear one with its ReLU.
+			ebb.Activation: {"", "blocks.0.fc1", "blocks.0.fc1", "blocks.0.fc2", "blocks.1.fc1", "blocks.1.fc1", "blocks.1.fc2"},
 		} {
 			slices.Sort(modules[kind])
 			if d := cmp.Diff(want, modules[kind]); d != "" {
@@ -133,10 +133,10 @@ func TestPathsInReports(t *testing.T) {
 		if e.Module != "blocks.1.fc2" {
 			t.Errorf("the error's module is %q", e.Module)
 		}
-		rt.FailNthAllocation(3)
+		rt.FailNthAllocation(2)
 		e = wantError(t, ebb.ErrOutOfMemory, func() { nn.Call(m, ebb.Ones(s, ebb.Shape{1, 2})) })
 		rt.FailNthAllocation(0)
-		if e.Module != "blocks.0.act" {
+		if e.Module != "blocks.0.fc1" {
 			t.Errorf("the module of an out-of-memory error is %q", e.Module)
 		}
 	})
