@@ -5424,18 +5424,16 @@ TEXT ·reluAVX2(SB), NOSPLIT, $0-48
 	JNE    ragged
 
 whole:
-	VMOVUPS   (CX), Y1
-	VMAXPS    Y1, Y0, Y1
+	VMAXPS    (CX), Y0, Y1
 	VMOVUPS   Y1, (CX)
 	VCMPPS    $0x06, Y0, Y1, Y1
-	VMOVMSKPS Y1, DI
-	VMOVUPS   32(CX), Y1
-	VMAXPS    Y1, Y0, Y1
-	VMOVUPS   Y1, 32(CX)
-	VCMPPS    $0x06, Y0, Y1, Y1
-	VMOVMSKPS Y1, R8
+	VMAXPS    32(CX), Y0, Y2
+	VMOVUPS   Y2, 32(CX)
+	VCMPPS    $0x06, Y0, Y2, Y2
 	TESTQ     BX, BX
 	JZ        wholeNoted
+	VMOVMSKPS Y1, DI
+	VMOVMSKPS Y2, R8
 	SHLQ      $0x08, R8
 	ORQ       R8, DI
 	MOVW      DI, (BX)
@@ -5454,15 +5452,15 @@ ragged:
 	VMAXPS     Y1, Y0, Y1
 	VMASKMOVPS Y1, Y2, (CX)
 	VCMPPS     $0x06, Y0, Y1, Y2
-	VMOVMSKPS  Y2, DI
-	VMOVUPS    32(R8), Y2
-	VMASKMOVPS 32(CX), Y2, Y1
+	VMOVUPS    32(R8), Y3
+	VMASKMOVPS 32(CX), Y3, Y1
 	VMAXPS     Y1, Y0, Y1
-	VMASKMOVPS Y1, Y2, 32(CX)
-	VCMPPS     $0x06, Y0, Y1, Y2
-	VMOVMSKPS  Y2, R9
+	VMASKMOVPS Y1, Y3, 32(CX)
+	VCMPPS     $0x06, Y0, Y1, Y3
 	TESTQ      BX, BX
 	JZ         raggedNoted
+	VMOVMSKPS  Y2, DI
+	VMOVMSKPS  Y3, R9
 	SHLQ       $0x08, R9
 	ORQ        R9, DI
 	MOVQ       cols+40(FP), R9
@@ -10875,18 +10873,16 @@ TEXT ·reluAVX2f64(SB), NOSPLIT, $0-48
 	JNE    ragged
 
 whole:
-	VMOVUPD   (CX), Y1
-	VMAXPD    Y1, Y0, Y1
+	VMAXPD    (CX), Y0, Y1
 	VMOVUPD   Y1, (CX)
 	VCMPPD    $0x06, Y0, Y1, Y1
-	VMOVMSKPD Y1, DI
-	VMOVUPD   32(CX), Y1
-	VMAXPD    Y1, Y0, Y1
-	VMOVUPD   Y1, 32(CX)
-	VCMPPD    $0x06, Y0, Y1, Y1
-	VMOVMSKPD Y1, R8
+	VMAXPD    32(CX), Y0, Y2
+	VMOVUPD   Y2, 32(CX)
+	VCMPPD    $0x06, Y0, Y2, Y2
 	TESTQ     BX, BX
 	JZ        wholeNoted
+	VMOVMSKPD Y1, DI
+	VMOVMSKPD Y2, R8
 	SHLQ      $0x04, R8
 	ORQ       R8, DI
 	MOVB      DI, (BX)
@@ -10905,15 +10901,15 @@ ragged:
 	VMAXPD     Y1, Y0, Y1
 	VMASKMOVPD Y1, Y2, (CX)
 	VCMPPD     $0x06, Y0, Y1, Y2
-	VMOVMSKPD  Y2, DI
-	VMOVUPS    32(R8), Y2
-	VMASKMOVPD 32(CX), Y2, Y1
+	VMOVUPS    32(R8), Y3
+	VMASKMOVPD 32(CX), Y3, Y1
 	VMAXPD     Y1, Y0, Y1
-	VMASKMOVPD Y1, Y2, 32(CX)
-	VCMPPD     $0x06, Y0, Y1, Y2
-	VMOVMSKPD  Y2, R9
+	VMASKMOVPD Y1, Y3, 32(CX)
+	VCMPPD     $0x06, Y0, Y1, Y3
 	TESTQ      BX, BX
 	JZ         raggedNoted
+	VMOVMSKPD  Y2, DI
+	VMOVMSKPD  Y3, R9
 	SHLQ       $0x04, R9
 	ORQ        R9, DI
 	MOVQ       cols+40(FP), R9
@@ -24094,7 +24090,7 @@ ragged:
 	RET
 
 // func reluAVX512(rows int, c *float32, ldc int, mask *byte, ldm int, cols int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·reluAVX512(SB), NOSPLIT, $0-48
 	MOVQ   rows+0(FP), AX
 	MOVQ   c+8(FP), DX
@@ -24114,22 +24110,17 @@ TEXT ·reluAVX512(SB), NOSPLIT, $0-48
 	JNE    ragged
 
 whole:
-	VMOVUPS (DX), Z1
-	VMAXPS  Z1, Z0, Z1
-	VMOVUPS Z1, (DX)
-	VCMPPS  $0x06, Z0, Z1, K3
-	KMOVW   K3, CX
-	VMOVUPS 64(DX), Z1
-	VMAXPS  Z1, Z0, Z1
-	VMOVUPS Z1, 64(DX)
-	VCMPPS  $0x06, Z0, Z1, K3
-	KMOVW   K3, R8
-	TESTQ   SI, SI
-	JZ      wholeNoted
-	SHLQ    $0x10, R8
-	ORQ     R8, CX
-	MOVL    CX, (SI)
-	ADDQ    DI, SI
+	VMAXPS   (DX), Z0, Z1
+	VMOVUPS  Z1, (DX)
+	VCMPPS   $0x06, Z0, Z1, K3
+	VMAXPS   64(DX), Z0, Z1
+	VMOVUPS  Z1, 64(DX)
+	VCMPPS   $0x06, Z0, Z1, K4
+	TESTQ    SI, SI
+	JZ       wholeNoted
+	KUNPCKWD K3, K4, K3
+	KMOVD    K3, (SI)
+	ADDQ     DI, SI
 
 wholeNoted:
 	ADDQ BX, DX
@@ -24143,16 +24134,14 @@ ragged:
 	VMAXPS    Z1, Z0, Z1
 	VMOVUPS   Z1, K1, (DX)
 	VCMPPS    $0x06, Z0, Z1, K3
-	KMOVW     K3, CX
 	VMOVUPS.Z 64(DX), K2, Z1
 	VMAXPS    Z1, Z0, Z1
 	VMOVUPS   Z1, K2, 64(DX)
-	VCMPPS    $0x06, Z0, Z1, K3
-	KMOVW     K3, R8
+	VCMPPS    $0x06, Z0, Z1, K4
 	TESTQ     SI, SI
 	JZ        raggedNoted
-	SHLQ      $0x10, R8
-	ORQ       R8, CX
+	KUNPCKWD  K3, K4, K3
+	KMOVD     K3, CX
 	MOVQ      cols+40(FP), R8
 	MOVQ      SI, R9
 
@@ -37341,22 +37330,17 @@ TEXT ·reluAVX512f64(SB), NOSPLIT, $0-48
 	JNE    ragged
 
 whole:
-	VMOVUPD (DX), Z1
-	VMAXPD  Z1, Z0, Z1
-	VMOVUPD Z1, (DX)
-	VCMPPD  $0x06, Z0, Z1, K3
-	KMOVW   K3, CX
-	VMOVUPD 64(DX), Z1
-	VMAXPD  Z1, Z0, Z1
-	VMOVUPD Z1, 64(DX)
-	VCMPPD  $0x06, Z0, Z1, K3
-	KMOVW   K3, R8
-	TESTQ   SI, SI
-	JZ      wholeNoted
-	SHLQ    $0x08, R8
-	ORQ     R8, CX
-	MOVW    CX, (SI)
-	ADDQ    DI, SI
+	VMAXPD   (DX), Z0, Z1
+	VMOVUPD  Z1, (DX)
+	VCMPPD   $0x06, Z0, Z1, K3
+	VMAXPD   64(DX), Z0, Z1
+	VMOVUPD  Z1, 64(DX)
+	VCMPPD   $0x06, Z0, Z1, K4
+	TESTQ    SI, SI
+	JZ       wholeNoted
+	KUNPCKBW K3, K4, K3
+	KMOVW    K3, (SI)
+	ADDQ     DI, SI
 
 wholeNoted:
 	ADDQ BX, DX
@@ -37370,16 +37354,14 @@ ragged:
 	VMAXPD    Z1, Z0, Z1
 	VMOVUPD   Z1, K1, (DX)
 	VCMPPD    $0x06, Z0, Z1, K3
-	KMOVW     K3, CX
 	VMOVUPD.Z 64(DX), K2, Z1
 	VMAXPD    Z1, Z0, Z1
 	VMOVUPD   Z1, K2, 64(DX)
-	VCMPPD    $0x06, Z0, Z1, K3
-	KMOVW     K3, R8
+	VCMPPD    $0x06, Z0, Z1, K4
 	TESTQ     SI, SI
 	JZ        raggedNoted
-	SHLQ      $0x08, R8
-	ORQ       R8, CX
+	KUNPCKBW  K3, K4, K3
+	KMOVW     K3, CX
 	MOVQ      cols+40(FP), R8
 	MOVQ      SI, R9
 

@@ -58,11 +58,11 @@ func limit(dst cpu.Array, mask *cpu.Array) {
 	}
 }
 
-// limitsPanels arranges that each panel of the result is limited to at least 0
-// when its sums are complete, while it is in the cache. It reports whether that
-// can be: by tiles that are complete then, with rows and panels that begin with
-// a byte of the mask.
-func (r *runner[T]) limitsPanels(mask *cpu.Array) bool {
+// limitsTiles arranges that each tile of the result is limited to at least 0 when
+// its sums are complete, while it is in the cache. It reports whether that can
+// be: the result is made of tiles that nothing is added to later, in rows that
+// begin with a byte of the mask, as tiles must, too.
+func (r *runner[T]) limitsTiles(mask *cpu.Array) bool {
 	if r.tiny || r.dots || r.scatter || r.swapped || r.bias.p != nil && !r.biasInTile() {
 		return false
 	}
@@ -76,11 +76,11 @@ func (r *runner[T]) limitsPanels(mask *cpu.Array) bool {
 	return true
 }
 
-// limitPanel limits the panel of the block that begins with column j.
-func (b *block[T]) limitPanel(j, cols int) {
+// limitTile limits the tile at i, j.
+func (b *block[T]) limitTile(i, j, rows, cols int) {
 	var mask *byte
 	if b.mask != nil {
-		mask = (*byte)(unsafe.Add(b.mask, j/8))
+		mask = (*byte)(unsafe.Add(b.mask, i*b.maskRow+j/8))
 	}
-	b.kern.relu(b.m, b.dst.at(0, j), b.dst.rs, mask, b.maskRow, cols)
+	b.kern.relu(rows, b.dst.at(i, j), b.dst.rs, mask, b.maskRow, cols)
 }

@@ -270,7 +270,7 @@ func TestReLUOfBatches(t *testing.T) {
 	eachReLULab(t, 1<<24, (*lab[float32]).checkReLUBatches, (*lab[float64]).checkReLUBatches)
 }
 
-// The result must not depend on which thread limits which panel, in products
+// The result must not depend on which thread limits which tile, in products
 // of several tasks and steps.
 func TestReLUWithAnyThreads(t *testing.T) {
 	t.Cleanup(func() { cpu.SetNumThreads(0); cpu.StopWorkers() })
@@ -294,7 +294,7 @@ func TestReLUWithAnyThreads(t *testing.T) {
 }
 
 // A linear layer's product must go the fast way, or this file tests nothing.
-func TestReLULimitsPanels(t *testing.T) {
+func TestReLULimitsTiles(t *testing.T) {
 	best, _ := cpu.Level()
 	for _, kern := range kernelSets32() {
 		if kern.level > best || kern.nr%8 != 0 {
@@ -334,8 +334,8 @@ func TestReLULimitsPanels(t *testing.T) {
 			if c.mask {
 				mask = &cpu.Array{Data: dst.Data}
 			}
-			if got := r.limitsPanels(mask); got != c.want {
-				t.Errorf("%v %+v: limited by panels: %t", kern.level, c, got)
+			if got := r.limitsTiles(mask); got != c.want {
+				t.Errorf("%v %+v: limited by tiles: %t", kern.level, c, got)
 			}
 		}
 	}

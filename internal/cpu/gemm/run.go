@@ -20,7 +20,7 @@ func matMul[T float](kern *kernels[T], dst, a, b cpu.Array, work []byte, opt Opt
 			r.bias = r.bias.transposed()
 		}
 	}
-	limited := opt.ReLU && r.limitsPanels(opt.Mask)
+	limited := opt.ReLU && r.limitsTiles(opt.Mask)
 	r.run(work)
 	if opt.ReLU && !limited {
 		limit(dst, opt.Mask)
@@ -87,7 +87,7 @@ type runner[T float] struct {
 	accumulate bool
 	bias       matrix[T] // repeated over the result; p is nil without bias
 
-	relu    bool           // panels are limited to at least 0 when their sums are complete
+	relu    bool           // tiles are limited to at least 0 when their sums are complete
 	mask    unsafe.Pointer // and bits noted here, or nil
 	maskRow int            // bytes from row to row of the mask
 }

@@ -40,10 +40,10 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 					add, ldadd := b.added(i, j, k0 == 0)
 					call(k, at, lda, ak, panel, ldb, b.dst.at(i, j), b.dst.rs, add, ldadd, cols)
 				}
+				if b.relu && k0+k == b.k {
+					b.limitTile(i, j, rows, cols)
+				}
 				i += rows
-			}
-			if b.relu && k0+k == b.k {
-				b.limitPanel(j, cols)
 			}
 		}
 	}

@@ -21,7 +21,9 @@ type element struct {
 	fmaBcst                     func(ops ...Op) // of an element in memory
 	loadMasked                  func(from, mask, to Op)
 	max, compare                func(ops ...Op)
-	signs                       func(v, to Op) // of a vector's elements, as bits
+	signs                       func(v, to Op)         // of a vector's elements, as bits
+	joinMasks                   func(low, high, to Op) // of two AVX-512 vectors
+	moveMask                    func(from, to Op)      // of two
 }
 
 var elements = []element{
@@ -29,13 +31,13 @@ var elements = []element{
 		"float32", "32", 4,
 		VFMADD231PS, VADDPS, VMOVUPS, VMOVUPS, VBROADCASTSS,
 		VFMADD231PS_BCST, VMOVUPS_Z,
-		VMAXPS, VCMPPS, VMOVMSKPS,
+		VMAXPS, VCMPPS, VMOVMSKPS, KUNPCKWD, KMOVD,
 	},
 	{
 		"float64", "64", 8,
 		VFMADD231PD, VADDPD, VMOVUPD, VMOVUPD, VBROADCASTSD,
 		VFMADD231PD_BCST, VMOVUPD_Z,
-		VMAXPD, VCMPPD, VMOVMSKPD,
+		VMAXPD, VCMPPD, VMOVMSKPD, KUNPCKBW, KMOVW,
 	},
 }
 

@@ -49,46 +49,69 @@ mask, unless it is nil, which were above 0 or NaN:
 	}
 	least := l.vector()
 	zero(l, least)
-	rows := func(label string, ragged bool, note func(bits GPVirtual)) {
+	rows := func(label string, ragged bool) {
 		Label(label)
-		var bits [2]GPVirtual
+		var some [2]VecVirtual // AVX2's masks, then what the comparisons give
 		for h := range 2 {
 			at := Mem{Base: c, Disp: l.bytes * h}
-			x, some := l.vector(), l.vector()
-			switch {
-			case !ragged:
-				e.load(at, x)
-			case l.bytes == 64:
-				e.loadMasked(at, []Register{K1, K2}[h], x)
-			default:
-				VMOVUPS(columns[h], some)
-				maskedLoad(e, at, some, x)
-			}
+			x := l.vector()
+			some[h] = l.vector()
 			// Of two zeros, and of a number and a NaN, the maximum is its second
 			// operand, here the first.
-			e.max(x, least, x)
 			switch {
 			case !ragged:
+				e.max(at, least, x)
 				e.store(x, at)
 			case l.bytes == 64:
+				e.loadMasked(at, []Register{K1, K2}[h], x)
+				e.max(x, least, x)
 				e.store(x, []Register{K1, K2}[h], at)
 			default:
-				maskedStore(e, x, some, at)
+				VMOVUPS(columns[h], some[h])
+				maskedLoad(e, at, some[h], x)
+				e.max(x, least, x)
+				maskedStore(e, x, some[h], at)
 			}
-			bits[h] = GP64()
 			if l.bytes == 64 {
-				e.compare(U8(notLessEqual), least, x, K3)
-				KMOVW(K3, bits[h].As32())
+				e.compare(U8(notLessEqual), least, x, []Register{K3, K4}[h])
 			} else {
-				e.compare(U8(notLessEqual), least, x, some)
-				e.signs(some, bits[h].As32())
+				e.compare(U8(notLessEqual), least, x, some[h])
 			}
 		}
 		TESTQ(mask, mask)
 		JZ(LabelRef(label + "Noted"))
-		SHLQ(U8(l.lanes(e)), bits[1])
-		ORQ(bits[1], bits[0])
-		note(bits[0])
+		bits := GP64()
+		switch {
+		case l.bytes < 64:
+			high := GP64()
+			e.signs(some[0], bits.As32())
+			e.signs(some[1], high.As32())
+			SHLQ(U8(l.lanes(e)), high)
+			ORQ(high, bits)
+		case ragged:
+			e.joinMasks(K3, K4, K3)
+			e.moveMask(K3, bits.As32())
+		default:
+			e.joinMasks(K3, K4, K3)
+			e.moveMask(K3, Mem{Base: mask})
+		}
+		switch {
+		case ragged: // no byte more than the columns fill
+			left, at := GP64(), GP64()
+			MOVQ(cols.Addr, left)
+			MOVQ(mask, at)
+			Label("byte")
+			MOVB(bits.As8(), Mem{Base: at})
+			SHRQ(U8(8), bits)
+			INCQ(at)
+			SUBQ(U8(8), left)
+			JG(LabelRef("byte"))
+		case l.bytes == 64:
+		case e.size == 4:
+			MOVW(bits.As16(), Mem{Base: mask})
+		default:
+			MOVB(bits.As8(), Mem{Base: mask})
+		}
 		ADDQ(ldm, mask)
 		Label(label + "Noted")
 		ADDQ(ldc, c)
@@ -99,26 +122,6 @@ mask, unless it is nil, which were above 0 or NaN:
 	}
 	CMPQ(cols.Addr, U8(2*l.lanes(e)))
 	JNE(LabelRef("ragged"))
-	rows("whole", false, func(bits GPVirtual) {
-		switch m := (Mem{Base: mask}); 2 * l.lanes(e) {
-		case 32:
-			MOVL(bits.As32(), m)
-		case 16:
-			MOVW(bits.As16(), m)
-		case 8:
-			MOVB(bits.As8(), m)
-		}
-	})
-	rows("ragged", true, func(bits GPVirtual) {
-		// No byte more than the columns fill.
-		left, at := GP64(), GP64()
-		MOVQ(cols.Addr, left)
-		MOVQ(mask, at)
-		Label("byte")
-		MOVB(bits.As8(), Mem{Base: at})
-		SHRQ(U8(8), bits)
-		INCQ(at)
-		SUBQ(U8(8), left)
-		JG(LabelRef("byte"))
-	})
+	rows("whole", false)
+	rows("ragged", true)
 }
