@@ -108,14 +108,14 @@ func cut(axes []axis) (outer []axis, inner axis) {
 
 // lines calls f for every line along dim of the operands: with its length, that
 // of the last operand, and each operand's offset and step. It may call it for
-// several at a time.
-func lines(dim int, f func(n int, at, step offsets), operands ...cpu.Array) {
+// several at a time, in tasks of at least so many elements.
+func lines(dim, least int, f func(n int, at, step offsets), operands ...cpu.Array) {
 	var space [1]axis
 	var more [8]axis
 	along, others := split(space[:0], more[:0], []int{dim}, operands...)
 	_, line := cut(along)
 	others = joined(others, len(operands)-1)
-	tasks := line.n * count(others) / taskLen
+	tasks := line.n * count(others) / least
 	if tasks < 2 || len(others) == 0 {
 		visit(others, offsets{}, func(at offsets) { f(line.n, at, line.stride) })
 		return

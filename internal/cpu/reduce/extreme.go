@@ -48,7 +48,7 @@ func extremesOf[T number](values, indices, src cpu.Array, dim int, least bool) {
 	if !wanted {
 		values = indices // any strides will do
 	}
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, taskLen, func(n int, at, step offsets) {
 		p := unsafe.Add(src.Data, at[2])
 		best, where := *element[T](p, 0, step[2]), 0
 		first := 1

@@ -21,8 +21,10 @@ const (
 	// takes them up: of float32, whose last places are far from those of the sum.
 	manyRows = 4096
 
-	// taskLen is how many elements a task has at least, some ten microseconds.
-	taskLen = 1 << 15
+	// taskLen is how many elements a task has at least, and longTask those of
+	// kernels that take many at once: some ten microseconds.
+	taskLen  = 1 << 15
+	longTask = 1 << 17
 
 	// leastTile is the least number of outputs for which it pays to go through
 	// memory in order, a few elements of each output at a time.
@@ -97,7 +99,11 @@ type folding[T, A any] struct {
 // longest axis of the outputs, or, where those are few, along the longest of
 // what they are reduced from.
 func (f folding[T, A]) all(reduced, kept []axis) {
-	tasks := count(reduced) * count(kept) / taskLen
+	least := taskLen
+	if f.kernel.long > 0 {
+		least = longTask
+	}
+	tasks := count(reduced) * count(kept) / least
 	long := longest(kept)
 	switch {
 	case tasks < 2:
@@ -231,7 +237,7 @@ func (f *folding[T, A]) columns(at offsets, tile axis) {
 				}
 				return
 			}
-			rows := max(4, longRun/n) // in one call
+			rows := max(8, longRun/n&^7) // in one call
 			for r := 0; r < f.inner.n; r += rows {
 				m := min(rows, f.inner.n-r)
 				many(c.level[0], (*T)(unsafe.Add(f.src, at[1]+r*f.inner.stride[1])), m, f.inner.stride[1])

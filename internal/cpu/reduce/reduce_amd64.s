@@ -13,66 +13,253 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-24
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	XORQ   DX, DX
 
-loop4:
-	SUBQ      $0x00000020, AX
-	JL        end4
-	VCVTPS2PD (CX)(DX*1), Y8
-	VCVTPS2PD 16(CX)(DX*1), Y9
-	VADDPD    Y8, Y0, Y0
-	VADDPD    Y9, Y1, Y1
-	VCVTPS2PD 32(CX)(DX*1), Y8
-	VCVTPS2PD 48(CX)(DX*1), Y9
-	VADDPD    Y8, Y2, Y2
-	VADDPD    Y9, Y3, Y3
-	VCVTPS2PD 64(CX)(DX*1), Y8
-	VCVTPS2PD 80(CX)(DX*1), Y9
-	VADDPD    Y8, Y4, Y4
-	VADDPD    Y9, Y5, Y5
-	VCVTPS2PD 96(CX)(DX*1), Y8
-	VCVTPS2PD 112(CX)(DX*1), Y9
-	VADDPD    Y8, Y6, Y6
-	VADDPD    Y9, Y7, Y7
-	ADDQ      $0x00000080, DX
-	JMP       loop4
+blocks:
+	SUBQ         $0x00000400, AX
+	JL           rows
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y7
+	VMOVUPS      128(CX), Y8
+	VMOVUPS      160(CX), Y9
+	VMOVUPS      192(CX), Y10
+	VMOVUPS      224(CX), Y11
+	VADDPS       256(CX), Y4, Y4
+	VADDPS       288(CX), Y5, Y5
+	VADDPS       320(CX), Y6, Y6
+	VADDPS       352(CX), Y7, Y7
+	VADDPS       384(CX), Y8, Y8
+	VADDPS       416(CX), Y9, Y9
+	VADDPS       448(CX), Y10, Y10
+	VADDPS       480(CX), Y11, Y11
+	VADDPS       512(CX), Y4, Y4
+	VADDPS       544(CX), Y5, Y5
+	VADDPS       576(CX), Y6, Y6
+	VADDPS       608(CX), Y7, Y7
+	VADDPS       640(CX), Y8, Y8
+	VADDPS       672(CX), Y9, Y9
+	VADDPS       704(CX), Y10, Y10
+	VADDPS       736(CX), Y11, Y11
+	VADDPS       768(CX), Y4, Y4
+	VADDPS       800(CX), Y5, Y5
+	VADDPS       832(CX), Y6, Y6
+	VADDPS       864(CX), Y7, Y7
+	VADDPS       896(CX), Y8, Y8
+	VADDPS       928(CX), Y9, Y9
+	VADDPS       960(CX), Y10, Y10
+	VADDPS       992(CX), Y11, Y11
+	VADDPS       1024(CX), Y4, Y4
+	VADDPS       1056(CX), Y5, Y5
+	VADDPS       1088(CX), Y6, Y6
+	VADDPS       1120(CX), Y7, Y7
+	VADDPS       1152(CX), Y8, Y8
+	VADDPS       1184(CX), Y9, Y9
+	VADDPS       1216(CX), Y10, Y10
+	VADDPS       1248(CX), Y11, Y11
+	VADDPS       1280(CX), Y4, Y4
+	VADDPS       1312(CX), Y5, Y5
+	VADDPS       1344(CX), Y6, Y6
+	VADDPS       1376(CX), Y7, Y7
+	VADDPS       1408(CX), Y8, Y8
+	VADDPS       1440(CX), Y9, Y9
+	VADDPS       1472(CX), Y10, Y10
+	VADDPS       1504(CX), Y11, Y11
+	VADDPS       1536(CX), Y4, Y4
+	VADDPS       1568(CX), Y5, Y5
+	VADDPS       1600(CX), Y6, Y6
+	VADDPS       1632(CX), Y7, Y7
+	VADDPS       1664(CX), Y8, Y8
+	VADDPS       1696(CX), Y9, Y9
+	VADDPS       1728(CX), Y10, Y10
+	VADDPS       1760(CX), Y11, Y11
+	VADDPS       1792(CX), Y4, Y4
+	VADDPS       1824(CX), Y5, Y5
+	VADDPS       1856(CX), Y6, Y6
+	VADDPS       1888(CX), Y7, Y7
+	VADDPS       1920(CX), Y8, Y8
+	VADDPS       1952(CX), Y9, Y9
+	VADDPS       1984(CX), Y10, Y10
+	VADDPS       2016(CX), Y11, Y11
+	VADDPS       2048(CX), Y4, Y4
+	VADDPS       2080(CX), Y5, Y5
+	VADDPS       2112(CX), Y6, Y6
+	VADDPS       2144(CX), Y7, Y7
+	VADDPS       2176(CX), Y8, Y8
+	VADDPS       2208(CX), Y9, Y9
+	VADDPS       2240(CX), Y10, Y10
+	VADDPS       2272(CX), Y11, Y11
+	VADDPS       2304(CX), Y4, Y4
+	VADDPS       2336(CX), Y5, Y5
+	VADDPS       2368(CX), Y6, Y6
+	VADDPS       2400(CX), Y7, Y7
+	VADDPS       2432(CX), Y8, Y8
+	VADDPS       2464(CX), Y9, Y9
+	VADDPS       2496(CX), Y10, Y10
+	VADDPS       2528(CX), Y11, Y11
+	VADDPS       2560(CX), Y4, Y4
+	VADDPS       2592(CX), Y5, Y5
+	VADDPS       2624(CX), Y6, Y6
+	VADDPS       2656(CX), Y7, Y7
+	VADDPS       2688(CX), Y8, Y8
+	VADDPS       2720(CX), Y9, Y9
+	VADDPS       2752(CX), Y10, Y10
+	VADDPS       2784(CX), Y11, Y11
+	VADDPS       2816(CX), Y4, Y4
+	VADDPS       2848(CX), Y5, Y5
+	VADDPS       2880(CX), Y6, Y6
+	VADDPS       2912(CX), Y7, Y7
+	VADDPS       2944(CX), Y8, Y8
+	VADDPS       2976(CX), Y9, Y9
+	VADDPS       3008(CX), Y10, Y10
+	VADDPS       3040(CX), Y11, Y11
+	VADDPS       3072(CX), Y4, Y4
+	VADDPS       3104(CX), Y5, Y5
+	VADDPS       3136(CX), Y6, Y6
+	VADDPS       3168(CX), Y7, Y7
+	VADDPS       3200(CX), Y8, Y8
+	VADDPS       3232(CX), Y9, Y9
+	VADDPS       3264(CX), Y10, Y10
+	VADDPS       3296(CX), Y11, Y11
+	VADDPS       3328(CX), Y4, Y4
+	VADDPS       3360(CX), Y5, Y5
+	VADDPS       3392(CX), Y6, Y6
+	VADDPS       3424(CX), Y7, Y7
+	VADDPS       3456(CX), Y8, Y8
+	VADDPS       3488(CX), Y9, Y9
+	VADDPS       3520(CX), Y10, Y10
+	VADDPS       3552(CX), Y11, Y11
+	VADDPS       3584(CX), Y4, Y4
+	VADDPS       3616(CX), Y5, Y5
+	VADDPS       3648(CX), Y6, Y6
+	VADDPS       3680(CX), Y7, Y7
+	VADDPS       3712(CX), Y8, Y8
+	VADDPS       3744(CX), Y9, Y9
+	VADDPS       3776(CX), Y10, Y10
+	VADDPS       3808(CX), Y11, Y11
+	VADDPS       3840(CX), Y4, Y4
+	VADDPS       3872(CX), Y5, Y5
+	VADDPS       3904(CX), Y6, Y6
+	VADDPS       3936(CX), Y7, Y7
+	VADDPS       3968(CX), Y8, Y8
+	VADDPS       4000(CX), Y9, Y9
+	VADDPS       4032(CX), Y10, Y10
+	VADDPS       4064(CX), Y11, Y11
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+	ADDQ         $0x00001000, CX
+	JMP          blocks
 
-end4:
-	ADDQ $0x00000020, AX
+rows:
+	ADDQ    $0x00000400, AX
+	SUBQ    $0x00000040, AX
+	JL      tail
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 64(CX), Y6
+	VMOVUPS 96(CX), Y7
+	VMOVUPS 128(CX), Y8
+	VMOVUPS 160(CX), Y9
+	VMOVUPS 192(CX), Y10
+	VMOVUPS 224(CX), Y11
 
-loop1:
-	SUBQ      $0x00000008, AX
-	JL        end1
-	VCVTPS2PD (CX)(DX*1), Y8
-	VCVTPS2PD 16(CX)(DX*1), Y9
-	VADDPD    Y8, Y0, Y0
-	VADDPD    Y9, Y1, Y1
-	ADDQ      $0x00000020, DX
-	JMP       loop1
+row:
+	ADDQ   $0x00000100, CX
+	SUBQ   $0x00000040, AX
+	JL     folded
+	VADDPS (CX), Y4, Y4
+	VADDPS 32(CX), Y5, Y5
+	VADDPS 64(CX), Y6, Y6
+	VADDPS 96(CX), Y7, Y7
+	VADDPS 128(CX), Y8, Y8
+	VADDPS 160(CX), Y9, Y9
+	VADDPS 192(CX), Y10, Y10
+	VADDPS 224(CX), Y11, Y11
+	JMP    row
 
-end1:
-	ADDQ         $0x00000008, AX
+folded:
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+tail:
+	ADDQ         $0x00000040, AX
 	JZ           done
-	SHLQ         $0x02, AX
-	LEAQ         tails<>+64(SB), BX
-	SUBQ         AX, BX
-	VMOVUPS      (BX), Y8
-	VMASKMOVPS   (CX)(DX*1), Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VCVTPS2PD    X8, Y8
-	VCVTPS2PD    X9, Y9
-	VADDPD       Y8, Y0, Y0
-	VADDPD       Y9, Y1, Y1
-
-done:
+	LEAQ         longTails<>+256(SB), DX
+	MOVQ         AX, BX
+	SHLQ         $0x02, BX
+	SUBQ         BX, DX
+	VMOVUPS      (DX), Y4
+	VMASKMOVPS   (CX), Y4, Y4
+	CMPQ         AX, $0x08
+	JG           long
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
 	VADDPD       Y4, Y0, Y0
 	VADDPD       Y5, Y1, Y1
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y7, Y3, Y3
+	JMP          done
+
+long:
+	VMOVUPS      32(DX), Y5
+	VMASKMOVPS   32(CX), Y5, Y5
+	VMOVUPS      64(DX), Y6
+	VMASKMOVPS   64(CX), Y6, Y6
+	VMOVUPS      96(DX), Y7
+	VMASKMOVPS   96(CX), Y7, Y7
+	VMOVUPS      128(DX), Y8
+	VMASKMOVPS   128(CX), Y8, Y8
+	VMOVUPS      160(DX), Y9
+	VMASKMOVPS   160(CX), Y9, Y9
+	VMOVUPS      192(DX), Y10
+	VMASKMOVPS   192(CX), Y10, Y10
+	VMOVUPS      224(DX), Y11
+	VMASKMOVPS   224(CX), Y11, Y11
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+done:
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y1, Y0, Y0
@@ -316,89 +503,120 @@ TEXT ·addRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ    sums+32(FP), DX
 	MOVQ    stride+16(FP), BX
 	MOVQ    cols+24(FP), SI
-	SHLQ    $0x02, SI
-	MOVQ    SI, DI
-	ANDQ    $-16, DI
-	SUBQ    DI, SI
-	LEAQ    tails<>+64(SB), R8
-	SUBQ    SI, R8
-	VMOVUPS (R8), X0
+	LEAQ    (BX)(BX*2), DI
+	MOVQ    SI, R8
+	ANDQ    $0x07, R8
+	MOVQ    R8, R10
+	SHLQ    $0x02, R10
+	LEAQ    tails<>+64(SB), R9
+	SUBQ    R10, R9
+	VMOVUPS (R9), Y0
 
-rows4:
-	SUBQ $0x04, AX
-	JL   end4
-	LEAQ (CX)(BX*1), R8
-	LEAQ (R8)(BX*1), R9
-	LEAQ (R9)(BX*1), R10
-	XORQ R11, R11
+rows8:
+	SUBQ $0x08, AX
+	JL   end8
+	MOVQ CX, R9
+	LEAQ (R9)(BX*4), R10
+	MOVQ DX, R11
+	MOVQ SI, R12
 
-columns4:
-	CMPQ      R11, DI
-	JGE       rest4
-	VMOVUPD   (DX)(R11*2), Y1
-	VCVTPS2PD (CX)(R11*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VCVTPS2PD (R8)(R11*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VCVTPS2PD (R9)(R11*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VCVTPS2PD (R10)(R11*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VMOVUPD   Y1, (DX)(R11*2)
-	ADDQ      $0x10, R11
-	JMP       columns4
+columns8:
+	SUBQ         $0x08, R12
+	JL           rest8
+	VMOVUPS      (R9), Y1
+	VADDPS       (R9)(BX*1), Y1, Y1
+	VMOVUPS      (R9)(BX*2), Y2
+	VADDPS       (R9)(DI*1), Y2, Y2
+	VMOVUPS      (R10), Y3
+	VADDPS       (R10)(BX*1), Y3, Y3
+	VMOVUPS      (R10)(BX*2), Y4
+	VADDPS       (R10)(DI*1), Y4, Y4
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
+	VADDPD       (R11), Y1, Y1
+	VMOVUPD      Y1, (R11)
+	VADDPD       32(R11), Y2, Y2
+	VMOVUPD      Y2, 32(R11)
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R10
+	ADDQ         $0x00000040, R11
+	JMP          columns8
 
-rest4:
-	TESTQ      SI, SI
-	JZ         next4
-	VMOVUPD    (DX)(R11*2), Y1
-	VMASKMOVPS (CX)(R11*1), X0, X2
-	VCVTPS2PD  X2, Y2
-	VADDPD     Y2, Y1, Y1
-	VMASKMOVPS (R8)(R11*1), X0, X2
-	VCVTPS2PD  X2, Y2
-	VADDPD     Y2, Y1, Y1
-	VMASKMOVPS (R9)(R11*1), X0, X2
-	VCVTPS2PD  X2, Y2
-	VADDPD     Y2, Y1, Y1
-	VMASKMOVPS (R10)(R11*1), X0, X2
-	VCVTPS2PD  X2, Y2
-	VADDPD     Y2, Y1, Y1
-	VMOVUPD    Y1, (DX)(R11*2)
+rest8:
+	TESTQ        R8, R8
+	JZ           next8
+	VMASKMOVPS   (R9), Y0, Y1
+	VMASKMOVPS   (R9)(BX*1), Y0, Y2
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   (R9)(BX*2), Y0, Y2
+	VMASKMOVPS   (R9)(DI*1), Y0, Y3
+	VADDPS       Y3, Y2, Y2
+	VMASKMOVPS   (R10), Y0, Y3
+	VMASKMOVPS   (R10)(BX*1), Y0, Y4
+	VADDPS       Y4, Y3, Y3
+	VMASKMOVPS   (R10)(BX*2), Y0, Y4
+	VMASKMOVPS   (R10)(DI*1), Y0, Y5
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
+	VADDPD       (R11), Y1, Y1
+	VMOVUPD      Y1, (R11)
+	VADDPD       32(R11), Y2, Y2
+	VMOVUPD      Y2, 32(R11)
 
-next4:
-	LEAQ (R10)(BX*1), CX
-	JMP  rows4
+next8:
+	LEAQ (CX)(BX*8), CX
+	JMP  rows8
 
-end4:
-	ADDQ $0x04, AX
+end8:
+	ADDQ $0x08, AX
 
 rows1:
 	SUBQ $0x01, AX
 	JL   end1
-	XORQ R8, R8
+	MOVQ CX, DI
+	LEAQ (DI)(BX*4), R9
+	MOVQ DX, R10
+	MOVQ SI, R11
 
 columns1:
-	CMPQ      R8, DI
-	JGE       rest1
-	VMOVUPD   (DX)(R8*2), Y1
-	VCVTPS2PD (CX)(R8*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VMOVUPD   Y1, (DX)(R8*2)
-	ADDQ      $0x10, R8
-	JMP       columns1
+	SUBQ         $0x08, R11
+	JL           rest1
+	VMOVUPS      (DI), Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
+	VADDPD       (R10), Y1, Y1
+	VMOVUPD      Y1, (R10)
+	VADDPD       32(R10), Y2, Y2
+	VMOVUPD      Y2, 32(R10)
+	ADDQ         $0x20, DI
+	ADDQ         $0x20, R9
+	ADDQ         $0x00000040, R10
+	JMP          columns1
 
 rest1:
-	TESTQ      SI, SI
-	JZ         next1
-	VMOVUPD    (DX)(R8*2), Y1
-	VMASKMOVPS (CX)(R8*1), X0, X2
-	VCVTPS2PD  X2, Y2
-	VADDPD     Y2, Y1, Y1
-	VMOVUPD    Y1, (DX)(R8*2)
+	TESTQ        R8, R8
+	JZ           next1
+	VMASKMOVPS   (DI), Y0, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VCVTPS2PD    X1, Y1
+	VCVTPS2PD    X2, Y2
+	VADDPD       (R10), Y1, Y1
+	VMOVUPD      Y1, (R10)
+	VADDPD       32(R10), Y2, Y2
+	VMOVUPD      Y2, 32(R10)
 
 next1:
-	LEAQ (CX)(BX*1), CX
+	ADDQ BX, CX
 	JMP  rows1
 
 end1:
@@ -1474,74 +1692,157 @@ done:
 // func sumAVX512(n int, x *float32) float64
 // Requires: AVX, AVX512F, SSE2
 TEXT ·sumAVX512(SB), NOSPLIT, $0-24
-	MOVQ   n+0(FP), CX
-	MOVQ   x+8(FP), AX
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), DX
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	XORQ   DX, DX
 
-loop4:
-	SUBQ      $0x00000040, CX
-	JL        end4
-	VCVTPS2PD (AX)(DX*1), Z8
-	VCVTPS2PD 32(AX)(DX*1), Z9
-	VADDPD    Z8, Z0, Z0
-	VADDPD    Z9, Z1, Z1
-	VCVTPS2PD 64(AX)(DX*1), Z8
-	VCVTPS2PD 96(AX)(DX*1), Z9
-	VADDPD    Z8, Z2, Z2
-	VADDPD    Z9, Z3, Z3
-	VCVTPS2PD 128(AX)(DX*1), Z8
-	VCVTPS2PD 160(AX)(DX*1), Z9
-	VADDPD    Z8, Z4, Z4
-	VADDPD    Z9, Z5, Z5
-	VCVTPS2PD 192(AX)(DX*1), Z8
-	VCVTPS2PD 224(AX)(DX*1), Z9
-	VADDPD    Z8, Z6, Z6
-	VADDPD    Z9, Z7, Z7
-	ADDQ      $0x00000100, DX
-	JMP       loop4
+blocks:
+	SUBQ          $0x00000400, AX
+	JL            rows
+	VMOVUPS       (DX), Z2
+	VMOVUPS       64(DX), Z3
+	VMOVUPS       128(DX), Z4
+	VMOVUPS       192(DX), Z5
+	VADDPS        256(DX), Z2, Z2
+	VADDPS        320(DX), Z3, Z3
+	VADDPS        384(DX), Z4, Z4
+	VADDPS        448(DX), Z5, Z5
+	VADDPS        512(DX), Z2, Z2
+	VADDPS        576(DX), Z3, Z3
+	VADDPS        640(DX), Z4, Z4
+	VADDPS        704(DX), Z5, Z5
+	VADDPS        768(DX), Z2, Z2
+	VADDPS        832(DX), Z3, Z3
+	VADDPS        896(DX), Z4, Z4
+	VADDPS        960(DX), Z5, Z5
+	VADDPS        1024(DX), Z2, Z2
+	VADDPS        1088(DX), Z3, Z3
+	VADDPS        1152(DX), Z4, Z4
+	VADDPS        1216(DX), Z5, Z5
+	VADDPS        1280(DX), Z2, Z2
+	VADDPS        1344(DX), Z3, Z3
+	VADDPS        1408(DX), Z4, Z4
+	VADDPS        1472(DX), Z5, Z5
+	VADDPS        1536(DX), Z2, Z2
+	VADDPS        1600(DX), Z3, Z3
+	VADDPS        1664(DX), Z4, Z4
+	VADDPS        1728(DX), Z5, Z5
+	VADDPS        1792(DX), Z2, Z2
+	VADDPS        1856(DX), Z3, Z3
+	VADDPS        1920(DX), Z4, Z4
+	VADDPS        1984(DX), Z5, Z5
+	VADDPS        2048(DX), Z2, Z2
+	VADDPS        2112(DX), Z3, Z3
+	VADDPS        2176(DX), Z4, Z4
+	VADDPS        2240(DX), Z5, Z5
+	VADDPS        2304(DX), Z2, Z2
+	VADDPS        2368(DX), Z3, Z3
+	VADDPS        2432(DX), Z4, Z4
+	VADDPS        2496(DX), Z5, Z5
+	VADDPS        2560(DX), Z2, Z2
+	VADDPS        2624(DX), Z3, Z3
+	VADDPS        2688(DX), Z4, Z4
+	VADDPS        2752(DX), Z5, Z5
+	VADDPS        2816(DX), Z2, Z2
+	VADDPS        2880(DX), Z3, Z3
+	VADDPS        2944(DX), Z4, Z4
+	VADDPS        3008(DX), Z5, Z5
+	VADDPS        3072(DX), Z2, Z2
+	VADDPS        3136(DX), Z3, Z3
+	VADDPS        3200(DX), Z4, Z4
+	VADDPS        3264(DX), Z5, Z5
+	VADDPS        3328(DX), Z2, Z2
+	VADDPS        3392(DX), Z3, Z3
+	VADDPS        3456(DX), Z4, Z4
+	VADDPS        3520(DX), Z5, Z5
+	VADDPS        3584(DX), Z2, Z2
+	VADDPS        3648(DX), Z3, Z3
+	VADDPS        3712(DX), Z4, Z4
+	VADDPS        3776(DX), Z5, Z5
+	VADDPS        3840(DX), Z2, Z2
+	VADDPS        3904(DX), Z3, Z3
+	VADDPS        3968(DX), Z4, Z4
+	VADDPS        4032(DX), Z5, Z5
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	ADDQ          $0x00001000, DX
+	JMP           blocks
 
-end4:
-	ADDQ $0x00000040, CX
+rows:
+	ADDQ    $0x00000400, AX
+	SUBQ    $0x00000040, AX
+	JL      tail
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 128(DX), Z4
+	VMOVUPS 192(DX), Z5
 
-loop1:
-	SUBQ      $0x00000010, CX
-	JL        end1
-	VCVTPS2PD (AX)(DX*1), Z8
-	VCVTPS2PD 32(AX)(DX*1), Z9
-	VADDPD    Z8, Z0, Z0
-	VADDPD    Z9, Z1, Z1
-	ADDQ      $0x00000040, DX
-	JMP       loop1
+row:
+	ADDQ   $0x00000100, DX
+	SUBQ   $0x00000040, AX
+	JL     folded
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, Z3
+	VADDPS 128(DX), Z4, Z4
+	VADDPS 192(DX), Z5, Z5
+	JMP    row
 
-end1:
-	ADDQ          $0x00000010, CX
+folded:
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+
+tail:
+	ADDQ          $0x00000040, AX
 	JZ            done
+	MOVQ          AX, CX
 	MOVQ          $0x00000001, BX
 	SHLQ          CL, BX
 	DECQ          BX
 	KMOVW         BX, K1
-	VMOVUPS.Z     (AX)(DX*1), K1, Z8
-	VEXTRACTF64X4 $0x01, Z8, Y9
-	VCVTPS2PD     Y8, Z8
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z0, Z0
-	VADDPD        Z9, Z1, Z1
-
-done:
-	VADDPD        Z4, Z0, Z0
-	VADDPD        Z5, Z1, Z1
-	VADDPD        Z6, Z2, Z2
-	VADDPD        Z7, Z3, Z3
+	VMOVUPS.Z     (DX), K1, Z2
+	SHRQ          $0x10, BX
+	CMPQ          AX, $0x10
+	JG            long
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z1, Z1
+	JMP           done
+
+long:
+	KMOVW         BX, K1
+	VMOVUPS.Z     64(DX), K1, Z3
+	SHRQ          $0x10, BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     128(DX), K1, Z4
+	SHRQ          $0x10, BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     192(DX), K1, Z5
+	SHRQ          $0x10, BX
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+
+done:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -1784,99 +2085,127 @@ done:
 	RET
 
 // func addRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512F
 TEXT ·addRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ  n+0(FP), AX
 	MOVQ  x+8(FP), DX
 	MOVQ  sums+32(FP), BX
 	MOVQ  stride+16(FP), SI
 	MOVQ  cols+24(FP), DI
-	SHLQ  $0x02, DI
-	MOVQ  DI, R8
-	ANDQ  $-32, R8
-	SUBQ  R8, DI
-	MOVQ  DI, CX
-	SHRQ  $0x02, CX
-	MOVQ  $0x00000001, R9
-	SHLQ  CL, R9
-	DECQ  R9
-	KMOVW R9, K1
+	LEAQ  (SI)(SI*2), R8
+	MOVQ  DI, R9
+	ANDQ  $0x0f, R9
+	MOVQ  R9, CX
+	MOVQ  $0x00000001, R10
+	SHLQ  CL, R10
+	DECQ  R10
+	KMOVW R10, K1
 
-rows4:
-	SUBQ $0x04, AX
-	JL   end4
-	LEAQ (DX)(SI*1), CX
-	LEAQ (CX)(SI*1), R9
-	LEAQ (R9)(SI*1), R10
-	XORQ R11, R11
+rows8:
+	SUBQ $0x08, AX
+	JL   end8
+	MOVQ DX, CX
+	LEAQ (CX)(SI*4), R10
+	MOVQ BX, R11
+	MOVQ DI, R12
 
-columns4:
-	CMPQ      R11, R8
-	JGE       rest4
-	VMOVUPD   (BX)(R11*2), Z0
-	VCVTPS2PD (DX)(R11*1), Z1
-	VADDPD    Z1, Z0, Z0
-	VCVTPS2PD (CX)(R11*1), Z1
-	VADDPD    Z1, Z0, Z0
-	VCVTPS2PD (R9)(R11*1), Z1
-	VADDPD    Z1, Z0, Z0
-	VCVTPS2PD (R10)(R11*1), Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, (BX)(R11*2)
-	ADDQ      $0x20, R11
-	JMP       columns4
+columns8:
+	SUBQ          $0x10, R12
+	JL            rest8
+	VMOVUPS       (CX), Z0
+	VADDPS        (CX)(SI*1), Z0, Z0
+	VMOVUPS       (CX)(SI*2), Z1
+	VADDPS        (CX)(R8*1), Z1, Z1
+	VMOVUPS       (R10), Z2
+	VADDPS        (R10)(SI*1), Z2, Z2
+	VMOVUPS       (R10)(SI*2), Z3
+	VADDPS        (R10)(R8*1), Z3, Z3
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R11), Z0, Z0
+	VMOVUPD       Z0, (R11)
+	VADDPD        64(R11), Z1, Z1
+	VMOVUPD       Z1, 64(R11)
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, R10
+	ADDQ          $0x00000080, R11
+	JMP           columns8
 
-rest4:
-	TESTQ     DI, DI
-	JZ        next4
-	VMOVUPD   (BX)(R11*2), Z0
-	VMOVUPS.Z (DX)(R11*1), K1, Y1
-	VCVTPS2PD Y1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPS.Z (CX)(R11*1), K1, Y1
-	VCVTPS2PD Y1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPS.Z (R9)(R11*1), K1, Y1
-	VCVTPS2PD Y1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPS.Z (R10)(R11*1), K1, Y1
-	VCVTPS2PD Y1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, (BX)(R11*2)
+rest8:
+	TESTQ         R9, R9
+	JZ            next8
+	VMOVUPS.Z     (CX), K1, Z0
+	VMOVUPS.Z     (CX)(SI*1), K1, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS.Z     (CX)(SI*2), K1, Z1
+	VMOVUPS.Z     (CX)(R8*1), K1, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS.Z     (R10), K1, Z2
+	VMOVUPS.Z     (R10)(SI*1), K1, Z3
+	VADDPS        Z3, Z2, Z2
+	VMOVUPS.Z     (R10)(SI*2), K1, Z3
+	VMOVUPS.Z     (R10)(R8*1), K1, Z4
+	VADDPS        Z4, Z3, Z3
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R11), Z0, Z0
+	VMOVUPD       Z0, (R11)
+	VADDPD        64(R11), Z1, Z1
+	VMOVUPD       Z1, 64(R11)
 
-next4:
-	LEAQ (R10)(SI*1), DX
-	JMP  rows4
+next8:
+	LEAQ (DX)(SI*8), DX
+	JMP  rows8
 
-end4:
-	ADDQ $0x04, AX
+end8:
+	ADDQ $0x08, AX
 
 rows1:
 	SUBQ $0x01, AX
 	JL   end1
-	XORQ CX, CX
+	MOVQ DX, CX
+	LEAQ (CX)(SI*4), R8
+	MOVQ BX, R10
+	MOVQ DI, R11
 
 columns1:
-	CMPQ      CX, R8
-	JGE       rest1
-	VMOVUPD   (BX)(CX*2), Z0
-	VCVTPS2PD (DX)(CX*1), Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, (BX)(CX*2)
-	ADDQ      $0x20, CX
-	JMP       columns1
+	SUBQ          $0x10, R11
+	JL            rest1
+	VMOVUPS       (CX), Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R10), Z0, Z0
+	VMOVUPD       Z0, (R10)
+	VADDPD        64(R10), Z1, Z1
+	VMOVUPD       Z1, 64(R10)
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, R8
+	ADDQ          $0x00000080, R10
+	JMP           columns1
 
 rest1:
-	TESTQ     DI, DI
-	JZ        next1
-	VMOVUPD   (BX)(CX*2), Z0
-	VMOVUPS.Z (DX)(CX*1), K1, Y1
-	VCVTPS2PD Y1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, (BX)(CX*2)
+	TESTQ         R9, R9
+	JZ            next1
+	VMOVUPS.Z     (CX), K1, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z0
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R10), Z0, Z0
+	VMOVUPD       Z0, (R10)
+	VADDPD        64(R10), Z1, Z1
+	VMOVUPD       Z1, 64(R10)
 
 next1:
-	LEAQ (DX)(SI*1), DX
+	ADDQ SI, DX
 	JMP  rows1
 
 end1:
@@ -3013,3 +3342,69 @@ DATA tails<>+104(SB)/8, $0x0000000000000000
 DATA tails<>+112(SB)/8, $0x0000000000000000
 DATA tails<>+120(SB)/8, $0x0000000000000000
 GLOBL tails<>(SB), RODATA|NOPTR, $128
+
+DATA longTails<>+0(SB)/8, $0xffffffffffffffff
+DATA longTails<>+8(SB)/8, $0xffffffffffffffff
+DATA longTails<>+16(SB)/8, $0xffffffffffffffff
+DATA longTails<>+24(SB)/8, $0xffffffffffffffff
+DATA longTails<>+32(SB)/8, $0xffffffffffffffff
+DATA longTails<>+40(SB)/8, $0xffffffffffffffff
+DATA longTails<>+48(SB)/8, $0xffffffffffffffff
+DATA longTails<>+56(SB)/8, $0xffffffffffffffff
+DATA longTails<>+64(SB)/8, $0xffffffffffffffff
+DATA longTails<>+72(SB)/8, $0xffffffffffffffff
+DATA longTails<>+80(SB)/8, $0xffffffffffffffff
+DATA longTails<>+88(SB)/8, $0xffffffffffffffff
+DATA longTails<>+96(SB)/8, $0xffffffffffffffff
+DATA longTails<>+104(SB)/8, $0xffffffffffffffff
+DATA longTails<>+112(SB)/8, $0xffffffffffffffff
+DATA longTails<>+120(SB)/8, $0xffffffffffffffff
+DATA longTails<>+128(SB)/8, $0xffffffffffffffff
+DATA longTails<>+136(SB)/8, $0xffffffffffffffff
+DATA longTails<>+144(SB)/8, $0xffffffffffffffff
+DATA longTails<>+152(SB)/8, $0xffffffffffffffff
+DATA longTails<>+160(SB)/8, $0xffffffffffffffff
+DATA longTails<>+168(SB)/8, $0xffffffffffffffff
+DATA longTails<>+176(SB)/8, $0xffffffffffffffff
+DATA longTails<>+184(SB)/8, $0xffffffffffffffff
+DATA longTails<>+192(SB)/8, $0xffffffffffffffff
+DATA longTails<>+200(SB)/8, $0xffffffffffffffff
+DATA longTails<>+208(SB)/8, $0xffffffffffffffff
+DATA longTails<>+216(SB)/8, $0xffffffffffffffff
+DATA longTails<>+224(SB)/8, $0xffffffffffffffff
+DATA longTails<>+232(SB)/8, $0xffffffffffffffff
+DATA longTails<>+240(SB)/8, $0xffffffffffffffff
+DATA longTails<>+248(SB)/8, $0xffffffffffffffff
+DATA longTails<>+256(SB)/8, $0x0000000000000000
+DATA longTails<>+264(SB)/8, $0x0000000000000000
+DATA longTails<>+272(SB)/8, $0x0000000000000000
+DATA longTails<>+280(SB)/8, $0x0000000000000000
+DATA longTails<>+288(SB)/8, $0x0000000000000000
+DATA longTails<>+296(SB)/8, $0x0000000000000000
+DATA longTails<>+304(SB)/8, $0x0000000000000000
+DATA longTails<>+312(SB)/8, $0x0000000000000000
+DATA longTails<>+320(SB)/8, $0x0000000000000000
+DATA longTails<>+328(SB)/8, $0x0000000000000000
+DATA longTails<>+336(SB)/8, $0x0000000000000000
+DATA longTails<>+344(SB)/8, $0x0000000000000000
+DATA longTails<>+352(SB)/8, $0x0000000000000000
+DATA longTails<>+360(SB)/8, $0x0000000000000000
+DATA longTails<>+368(SB)/8, $0x0000000000000000
+DATA longTails<>+376(SB)/8, $0x0000000000000000
+DATA longTails<>+384(SB)/8, $0x0000000000000000
+DATA longTails<>+392(SB)/8, $0x0000000000000000
+DATA longTails<>+400(SB)/8, $0x0000000000000000
+DATA longTails<>+408(SB)/8, $0x0000000000000000
+DATA longTails<>+416(SB)/8, $0x0000000000000000
+DATA longTails<>+424(SB)/8, $0x0000000000000000
+DATA longTails<>+432(SB)/8, $0x0000000000000000
+DATA longTails<>+440(SB)/8, $0x0000000000000000
+DATA longTails<>+448(SB)/8, $0x0000000000000000
+DATA longTails<>+456(SB)/8, $0x0000000000000000
+DATA longTails<>+464(SB)/8, $0x0000000000000000
+DATA longTails<>+472(SB)/8, $0x0000000000000000
+DATA longTails<>+480(SB)/8, $0x0000000000000000
+DATA longTails<>+488(SB)/8, $0x0000000000000000
+DATA longTails<>+496(SB)/8, $0x0000000000000000
+DATA longTails<>+504(SB)/8, $0x0000000000000000
+GLOBL longTails<>(SB), RODATA|NOPTR, $512

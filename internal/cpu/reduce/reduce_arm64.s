@@ -4,62 +4,83 @@
 
 #include "textflag.h"
 
-// func sumNEON(n int, x *float32) float64
+// func sumNEON(n int, x *float32, sums *[16]float64)
 TEXT ·sumNEON(SB), NOSPLIT, $0-24
 	MOVD n+0(FP), R0
 	MOVD x+8(FP), R1
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
+	MOVD sums+16(FP), R2
+	VLD1.P 64(R2), [V8.D2, V9.D2, V10.D2, V11.D2]
+	VLD1 (R2), [V12.D2, V13.D2, V14.D2, V15.D2]
 
-loop4:
-	SUBS $16, R0, R0
-	BLT  end4
+block:
+	CBZ R0, done
+	VLD1.P 64(R1), [V16.S4, V17.S4, V18.S4, V19.S4]
+	VLD1.P 64(R1), [V20.S4, V21.S4, V22.S4, V23.S4]
+	VLD1.P 64(R1), [V24.S4, V25.S4, V26.S4, V27.S4]
+	VLD1.P 64(R1), [V28.S4, V29.S4, V30.S4, V31.S4]
+	SUB $64, R0, R0
+	MOVD $15, R3
+
+row:
+	CBZ R0, folded
+	CBZ R3, folded
 	VLD1.P 64(R1), [V0.S4, V1.S4, V2.S4, V3.S4]
-	WORD $0x0e617804 // fcvtl v4.2d, v0.2s
-	WORD $0x4e617805 // fcvtl2 v5.2d, v0.4s
-	WORD $0x4e64d610 // fadd v16.2d, v16.2d, v4.2d
-	WORD $0x4e65d631 // fadd v17.2d, v17.2d, v5.2d
-	WORD $0x0e617826 // fcvtl v6.2d, v1.2s
-	WORD $0x4e617827 // fcvtl2 v7.2d, v1.4s
-	WORD $0x4e66d652 // fadd v18.2d, v18.2d, v6.2d
-	WORD $0x4e67d673 // fadd v19.2d, v19.2d, v7.2d
-	WORD $0x0e617848 // fcvtl v8.2d, v2.2s
-	WORD $0x4e617849 // fcvtl2 v9.2d, v2.4s
-	WORD $0x4e68d694 // fadd v20.2d, v20.2d, v8.2d
-	WORD $0x4e69d6b5 // fadd v21.2d, v21.2d, v9.2d
-	WORD $0x0e61786a // fcvtl v10.2d, v3.2s
-	WORD $0x4e61786b // fcvtl2 v11.2d, v3.4s
-	WORD $0x4e6ad6d6 // fadd v22.2d, v22.2d, v10.2d
-	WORD $0x4e6bd6f7 // fadd v23.2d, v23.2d, v11.2d
-	B    loop4
+	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
+	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
+	WORD $0x4e22d652 // fadd v18.4s, v18.4s, v2.4s
+	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	VLD1.P 64(R1), [V0.S4, V1.S4, V2.S4, V3.S4]
+	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
+	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
+	WORD $0x4e22d6d6 // fadd v22.4s, v22.4s, v2.4s
+	WORD $0x4e23d6f7 // fadd v23.4s, v23.4s, v3.4s
+	VLD1.P 64(R1), [V0.S4, V1.S4, V2.S4, V3.S4]
+	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
+	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
+	WORD $0x4e22d75a // fadd v26.4s, v26.4s, v2.4s
+	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
+	VLD1.P 64(R1), [V0.S4, V1.S4, V2.S4, V3.S4]
+	WORD $0x4e20d79c // fadd v28.4s, v28.4s, v0.4s
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	WORD $0x4e22d7de // fadd v30.4s, v30.4s, v2.4s
+	WORD $0x4e23d7ff // fadd v31.4s, v31.4s, v3.4s
+	SUB $64, R0, R0
+	SUB $1, R3, R3
+	B row
 
-end4:
-	ADD  $16, R0, R0
+folded:
+	WORD $0x4e38d610 // fadd v16.4s, v16.4s, v24.4s
+	WORD $0x4e39d631 // fadd v17.4s, v17.4s, v25.4s
+	WORD $0x4e3ad652 // fadd v18.4s, v18.4s, v26.4s
+	WORD $0x4e3bd673 // fadd v19.4s, v19.4s, v27.4s
+	WORD $0x4e3cd694 // fadd v20.4s, v20.4s, v28.4s
+	WORD $0x4e3dd6b5 // fadd v21.4s, v21.4s, v29.4s
+	WORD $0x4e3ed6d6 // fadd v22.4s, v22.4s, v30.4s
+	WORD $0x4e3fd6f7 // fadd v23.4s, v23.4s, v31.4s
+	WORD $0x4e34d610 // fadd v16.4s, v16.4s, v20.4s
+	WORD $0x4e35d631 // fadd v17.4s, v17.4s, v21.4s
+	WORD $0x4e36d652 // fadd v18.4s, v18.4s, v22.4s
+	WORD $0x4e37d673 // fadd v19.4s, v19.4s, v23.4s
+	WORD $0x0e617a00 // fcvtl v0.2d, v16.2s
+	WORD $0x4e617a01 // fcvtl2 v1.2d, v16.4s
+	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
+	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
+	WORD $0x0e617a20 // fcvtl v0.2d, v17.2s
+	WORD $0x4e617a21 // fcvtl2 v1.2d, v17.4s
+	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
+	WORD $0x4e61d56b // fadd v11.2d, v11.2d, v1.2d
+	WORD $0x0e617a40 // fcvtl v0.2d, v18.2s
+	WORD $0x4e617a41 // fcvtl2 v1.2d, v18.4s
+	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
+	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
+	WORD $0x0e617a60 // fcvtl v0.2d, v19.2s
+	WORD $0x4e617a61 // fcvtl2 v1.2d, v19.4s
+	WORD $0x4e60d5ce // fadd v14.2d, v14.2d, v0.2d
+	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
+	B block
 
-loop1:
-	SUBS $4, R0, R0
-	BLT  end1
-	VLD1.P 16(R1), [V0.S4]
-	WORD $0x0e617804 // fcvtl v4.2d, v0.2s
-	WORD $0x4e617805 // fcvtl2 v5.2d, v0.4s
-	WORD $0x4e64d610 // fadd v16.2d, v16.2d, v4.2d
-	WORD $0x4e65d631 // fadd v17.2d, v17.2d, v5.2d
-	B    loop1
-
-end1:
-	WORD $0x4e74d610 // fadd v16.2d, v16.2d, v20.2d
-	WORD $0x4e75d631 // fadd v17.2d, v17.2d, v21.2d
-	WORD $0x4e76d652 // fadd v18.2d, v18.2d, v22.2d
-	WORD $0x4e77d673 // fadd v19.2d, v19.2d, v23.2d
-	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
-	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d
-	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
-	WORD $0x7e70da00 // faddp d0, v16.2d
-	FMOVD F0, ret+16(FP)
+done:
+	VST1 [V12.D2, V13.D2, V14.D2, V15.D2], (R2)
+	SUB $64, R2, R2
+	VST1 [V8.D2, V9.D2, V10.D2, V11.D2], (R2)
 	RET

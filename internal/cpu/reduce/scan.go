@@ -25,7 +25,7 @@ func CumSum(dst, src cpu.Array, dim int) {
 }
 
 func cumSum[D, T, A number](dst, src cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, taskLen, func(n int, at, step offsets) {
 		d, p := unsafe.Add(dst.Data, at[0]), unsafe.Add(src.Data, at[1])
 		var sum A
 		for i := range n {

@@ -60,7 +60,7 @@ func LogSoftMaxBackward(dst, grad, out cpu.Array, dim int) {
 }
 
 func softMax[T float](dst, src cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, lineTask(dim, dst, src), func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
 		if d.vectors() && s.vectors() {
@@ -87,7 +87,7 @@ func softMax[T float](dst, src cpu.Array, dim int) {
 }
 
 func logSoftMax[T float](dst, src cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, lineTask(dim, dst, src), func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
 		if d.vectors() && s.vectors() {
@@ -108,7 +108,7 @@ func logSoftMax[T float](dst, src cpu.Array, dim int) {
 }
 
 func logSumExp[T float](dst, src cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, lineTask(dim, dst, src), func(n int, at, step offsets) {
 		s := line[T]{unsafe.Add(src.Data, at[1]), n, step[1]}
 		vectors := s.vectors() && n > 0
 		largest := s.max
@@ -131,7 +131,7 @@ func logSumExp[T float](dst, src cpu.Array, dim int) {
 }
 
 func softMaxBackward[T float](dst, grad, out cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, lineTask(dim, dst, grad, out), func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		g := line[T]{unsafe.Add(grad.Data, at[1]), n, step[1]}
 		o := line[T]{unsafe.Add(out.Data, at[2]), n, step[2]}
@@ -160,7 +160,7 @@ func softMaxBackward[T float](dst, grad, out cpu.Array, dim int) {
 }
 
 func logSoftMaxBackward[T float](dst, grad, out cpu.Array, dim int) {
-	lines(dim, func(n int, at, step offsets) {
+	lines(dim, lineTask(dim, dst, grad, out), func(n int, at, step offsets) {
 		d := line[T]{unsafe.Add(dst.Data, at[0]), n, step[0]}
 		g := line[T]{unsafe.Add(grad.Data, at[1]), n, step[1]}
 		o := line[T]{unsafe.Add(out.Data, at[2]), n, step[2]}

@@ -3,6 +3,8 @@ package reduce
 import (
 	"math"
 	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
 // Lines of float32 that lie side by side, in the processor's vectors: elements
@@ -12,6 +14,20 @@ import (
 // vectors reports whether the line is for the functions of this file.
 func (l line[T]) vectors() bool {
 	return inUse != nil && inUse.expSum != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
+}
+
+// vectorTask is how many elements of such lines a task has at least: some 20
+// microseconds.
+const vectorTask = 1 << 16
+
+// lineTask is how many elements of lines along dim a task has at least.
+func lineTask(dim int, operands ...cpu.Array) int {
+	for _, a := range operands {
+		if inUse == nil || inUse.expSum == nil || a.DType != cpu.Float32 || len(a.Shape) > 0 && a.Strides[dim] != 1 && a.Shape[dim] > 1 {
+			return taskLen
+		}
+	}
+	return vectorTask
 }
 
 // peakOf is the largest element of at least one. If one is NaN it may be any: so

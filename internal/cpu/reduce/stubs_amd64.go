@@ -4,11 +4,7 @@
 
 package reduce
 
-// sumAVX2 returns a sum in 32 partial sums:
-//
-//	for i := range n {
-//		sum += float64(x[i])
-//	}
+// sumAVX2 returns the sum of n elements. It adds up 16 rows of 64 in float32, and what comes of them in float64 (see sumFloat32).
 //
 //go:noescape
 func sumAVX2(n int, x *float32) float64
@@ -40,13 +36,13 @@ func dotAVX2(n int, x *float32, y *float32) float64
 //go:noescape
 func sumAVX2f64(n int, x *float64) float64
 
-// addRowsAVX2 adds n rows, stride bytes apart. sums has room for cols rounded up to 4:
+// addRowsAVX2 adds n rows, stride bytes apart. sums has room for cols rounded up to 8. Eight rows at a time it adds
 //
-//	for i := range n {
-//		for j := range cols {
-//			sums[j] += float64(x[i, j])
-//		}
+//	for j := range cols {
+//		sums[j] += float64(((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j])))
 //	}
+//
+// and the others one by one.
 //
 //go:noescape
 func addRowsAVX2(n int, x *float32, stride int, cols int, sums *float64)
@@ -147,11 +143,7 @@ func softMaxGradientAVX2(n int, d *float32, grad *float32, y *float32, sum float
 //go:noescape
 func logSoftMaxGradientAVX2(n int, d *float32, grad *float32, y *float32, sum float32)
 
-// sumAVX512 returns a sum in 64 partial sums:
-//
-//	for i := range n {
-//		sum += float64(x[i])
-//	}
+// sumAVX512 returns the sum of n elements. It adds up 16 rows of 64 in float32, and what comes of them in float64 (see sumFloat32).
 //
 //go:noescape
 func sumAVX512(n int, x *float32) float64
@@ -183,13 +175,13 @@ func dotAVX512(n int, x *float32, y *float32) float64
 //go:noescape
 func sumAVX512f64(n int, x *float64) float64
 
-// addRowsAVX512 adds n rows, stride bytes apart. sums has room for cols rounded up to 8:
+// addRowsAVX512 adds n rows, stride bytes apart. sums has room for cols rounded up to 16. Eight rows at a time it adds
 //
-//	for i := range n {
-//		for j := range cols {
-//			sums[j] += float64(x[i, j])
-//		}
+//	for j := range cols {
+//		sums[j] += float64(((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j])))
 //	}
+//
+// and the others one by one.
 //
 //go:noescape
 func addRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)

@@ -4,11 +4,7 @@
 
 package reduce
 
-// sumNEON returns a sum in 16 partial sums, n a multiple of 4:
-//
-//	for i := range n {
-//		sum += float64(x[i])
-//	}
+// sumNEON adds n elements, a multiple of 64, to sums: up to 16 rows of 64 are added up in float32 first (see sumFloat32).
 //
 //go:noescape
-func sumNEON(n int, x *float32) float64
+func sumNEON(n int, x *float32, sums *[16]float64)

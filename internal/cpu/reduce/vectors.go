@@ -60,17 +60,17 @@ func at32(p unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(p, i*
 
 func sumOf[T number, A number]() kernel[T, A] {
 	k := kernel[T, A]{run: sumRun[T, A], rows: addRow[T, A], merge: plus[A]}
-	if inUse == nil {
-		return k
-	}
 	switch k := any(&k).(type) {
 	case *kernel[float32, float64]:
-		k.run, k.long = marked(inUse.sum), longRun
-		if inUse.addRows != nil {
+		k.run, k.many, k.long = sumFloat32, addRows, longRun
+		if inUse != nil {
+			k.run = marked(inUse.sum)
+		}
+		if inUse != nil && inUse.addRows != nil {
 			k.many = many
 		}
 	case *kernel[float64, float64]:
-		if inUse.sum64 != nil {
+		if inUse != nil && inUse.sum64 != nil {
 			k.run, k.long = marked(inUse.sum64), longRun
 		}
 	}

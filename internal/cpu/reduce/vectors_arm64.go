@@ -12,8 +12,18 @@ import (
 
 func vectorSets() []*vectors { return []*vectors{{level: cpu.NEON, sum: sum}} }
 
-// sum is sumNEON of any number of elements.
-func sum(n int, x *float32) float64 {
-	whole := n &^ 3
-	return sumNEON(whole, x) + sumRun[float32, float64](unsafe.Slice(x, n)[whole:])
+// sum is sumFloat32.
+func sum(n int, p *float32) float64 {
+	var sums [16]float64
+	x := unsafe.Slice(p, n)
+	whole := n &^ (len(lanes{}) - 1)
+	if whole > 0 {
+		sumNEON(whole, p, &sums)
+	}
+	if whole < n {
+		var rest lanes
+		copy(rest[:], x[whole:])
+		sumNEON(len(rest), &rest[0], &sums)
+	}
+	return totalOf(&sums)
 }

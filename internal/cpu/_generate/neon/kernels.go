@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // elementwise: R0 n, R1 d, R2 a, R3 b; V28 is the number v.
 func elementwise() {
@@ -89,31 +92,52 @@ func exp(x int) {
 	}
 }
 
-// sum: R0 n, R1 x; sums in V16 to V23.
+// sum: R0 n, R1 x, R2 sums, which are in V8 to V15; the lanes are in V16 to V31.
 func sum() {
-	begin("sumNEON", "(n int, x *float32) float64",
-		"returns a sum in 16 partial sums, n a multiple of 4:"+loopOf("sum += float64(x[i])"), 24)
+	begin("sumNEON", "(n int, x *float32, sums *[16]float64)",
+		"adds n elements, a multiple of 64, to sums: up to 16 rows of 64 are added up in float32 first (see sumFloat32).\n", 24)
 	p("MOVD n+0(FP), R0")
 	p("MOVD x+8(FP), R1")
-	for i := range 8 {
-		zero(16 + i)
+	p("MOVD sums+16(FP), R2")
+	doubles := func(first int) string { return strings.ReplaceAll(vectors(first, 4), ".S4", ".D2") }
+	p("VLD1.P 64(R2), %s", doubles(8))
+	p("VLD1 (R2), %s", doubles(12))
+	label("block")
+	p("CBZ R0, done")
+	for i := range 4 {
+		load(1, 16+4*i, 4)
 	}
-	each(func(n int) {
-		load(1, 0, n)
-		for i := range n {
-			one(0x0e617800, 4+2*i, i, "fcvtl v%d.2d, v%d.2s")
-			one(0x4e617800, 5+2*i, i, "fcvtl2 v%d.2d, v%d.4s")
-			do(fadd64, 16+2*i, 16+2*i, 4+2*i)
-			do(fadd64, 17+2*i, 17+2*i, 5+2*i)
+	p("SUB $64, R0, R0")
+	p("MOVD $15, R3")
+	label("row")
+	p("CBZ R0, folded")
+	p("CBZ R3, folded")
+	for i := range 4 {
+		load(1, 0, 4)
+		for j := range 4 {
+			do(fadd, 16+4*i+j, 16+4*i+j, j)
 		}
-	})
-	for width := 4; width > 0; width /= 2 {
+	}
+	p("SUB $64, R0, R0")
+	p("SUB $1, R3, R3")
+	p("B row")
+	label("folded")
+	for width := 8; width > 2; width /= 2 {
 		for i := range width {
-			do(fadd64, 16+i, 16+i, 16+i+width)
+			do(fadd, 16+i, 16+i, 16+i+width)
 		}
 	}
-	one(0x7e70d800, 0, 16, "faddp d%d, v%d.2d")
-	p("FMOVD F0, ret+16(FP)")
+	for i := range 4 {
+		one(0x0e617800, 0, 16+i, "fcvtl v%d.2d, v%d.2s")
+		one(0x4e617800, 1, 16+i, "fcvtl2 v%d.2d, v%d.4s")
+		do(fadd64, 8+2*i, 8+2*i, 0)
+		do(fadd64, 9+2*i, 9+2*i, 1)
+	}
+	p("B block")
+	label("done")
+	p("VST1 %s, (R2)", doubles(12))
+	p("SUB $64, R2, R2")
+	p("VST1 %s, (R2)", doubles(8))
 	p("RET")
 }
 

@@ -16,12 +16,8 @@ import (
 func main() {
 	ConstraintExpr("!noasm")
 	for _, l := range Levels {
-		sum(l, "sum", "sum += float64(x[i])", []string{"x"}, func(k *Kernel, in [][2]V, h int, sum V) {
-			VADDPD(in[0][h], sum, sum)
-		})
-		sum(l, "sumSquares", "sum += float64(x[i]) * float64(x[i])", []string{"x"}, func(k *Kernel, in [][2]V, h int, sum V) {
-			VFMADD231PD(in[0][h], in[0][h], sum)
-		})
+		sum(l)
+		sumSquares(l)
 		dot(l)
 		sum64(l)
 		addRows(l)
@@ -41,19 +37,130 @@ func loop(what string) string {
 	return "for i := range n {\n\t\t" + strings.ReplaceAll(what, "\n", "\n\t\t") + "\n\t}\n"
 }
 
-// sum writes a sum of float32 in float64, in eight vectors of partial sums.
-func sum(l Level, name, line string, inputs []string, add func(k *Kernel, in [][2]V, h int, sum V)) {
-	k := Begin(l, Float32, name, "(n int, "+strings.Join(inputs, ", ")+" *float32) float64",
-		fmt.Sprintf("returns a sum in %d partial sums:\n\n\t", l.Bytes)+loop(line), inputs...)
+// The rows of a block that sum adds up in float32, of rowLen elements each.
+const (
+	blockRows = 16
+	rowLen    = 64
+)
+
+// sum adds in float32 where it cannot err much, and then in float64. Which elements
+// are added to which, both levels have in common with the Go version.
+func sum(l Level) {
+	k := Begin(l, Float32, "sum", "(n int, x *float32) float64", fmt.Sprintf(
+		"returns the sum of n elements. It adds up %d rows of %d in float32, and what comes of them in float64 (see sumFloat32).\n",
+		blockRows, rowLen), "x")
+	x := k.Ptr["x"]
+	sums := k.Zeros(128 / l.Bytes)
+	var lanes []V
+	for range rowLen * 4 / l.Bytes {
+		lanes = append(lanes, k.Vector())
+	}
+	at := func(row, vector int) Mem { return Mem{Base: x, Disp: row*rowLen*4 + vector*l.Bytes} }
+	first := func() {
+		for i, v := range lanes {
+			VMOVUPS(at(0, i), v)
+		}
+	}
+	add := func(row int) {
+		for i, v := range lanes {
+			VADDPS(at(row, i), v, v)
+		}
+	}
+	widen := func(i int) {
+		for h, w := range k.Widen(lanes[i]) {
+			VADDPD(w, sums[2*i+h], sums[2*i+h])
+		}
+	}
+	fold := func() { // to 16 lanes, which are added to sums
+		n := len(lanes) / 2
+		for range 2 {
+			for i := range n {
+				VADDPS(lanes[i+n], lanes[i], lanes[i])
+			}
+			n /= 2
+		}
+		for i := range len(lanes) / 4 {
+			widen(i)
+		}
+	}
+
+	Label("blocks")
+	SUBQ(U32(blockRows*rowLen), k.N)
+	JL(LabelRef("rows"))
+	first()
+	for r := 1; r < blockRows; r++ {
+		add(r)
+	}
+	fold()
+	ADDQ(U32(blockRows*rowLen*4), x)
+	JMP(LabelRef("blocks"))
+
+	Label("rows") // fewer than a block has
+	ADDQ(U32(blockRows*rowLen), k.N)
+	SUBQ(U32(rowLen), k.N)
+	JL(LabelRef("tail"))
+	first()
+	Label("row")
+	ADDQ(U32(rowLen*4), x)
+	SUBQ(U32(rowLen), k.N)
+	JL(LabelRef("folded"))
+	add(0)
+	JMP(LabelRef("row"))
+	Label("folded")
+	fold()
+
+	Label("tail") // less than a row
+	ADDQ(U32(rowLen), k.N)
+	JZ(LabelRef("done"))
+	var load func(vector int)
+	if l.Wide() {
+		MOVQ(k.N, RCX)
+		bits := GP64()
+		MOVQ(U32(1), bits)
+		SHLQ(CL, bits)
+		DECQ(bits)
+		load = func(i int) {
+			m := K()
+			KMOVW(bits.As32(), m)
+			VMOVUPS_Z(at(0, i), m, lanes[i])
+			SHRQ(U8(16), bits)
+		}
+	} else {
+		masks, bytes := GP64(), GP64()
+		LEAQ(LongTailMask(), masks)
+		MOVQ(k.N, bytes)
+		SHLQ(U8(2), bytes)
+		SUBQ(bytes, masks)
+		load = func(i int) {
+			m := k.Vector()
+			VMOVUPS(Mem{Base: masks, Disp: i * l.Bytes}, m)
+			VMASKMOVPS(at(0, i), m, lanes[i])
+		}
+	}
+	load(0)
+	CMPQ(k.N, U8(l.Bytes/4))
+	JG(LabelRef("long"))
+	widen(0)
+	JMP(LabelRef("done"))
+	Label("long")
+	for i := 1; i < len(lanes); i++ {
+		load(i)
+	}
+	fold()
+	Label("done")
+	Store(k.Total(sums), ReturnIndex(0))
+	k.End()
+}
+
+// sumSquares adds in float64, in eight vectors of partial sums.
+func sumSquares(l Level) {
+	k := Begin(l, Float32, "sumSquares", "(n int, x *float32) float64",
+		fmt.Sprintf("returns a sum in %d partial sums:\n\n\t", l.Bytes)+loop("sum += float64(x[i]) * float64(x[i])"), "x")
 	sums := k.Zeros(8)
 	k.Each(4, func(at func(string, int) Mem, vectors int) {
 		for i := range vectors {
-			var in [][2]V
-			for _, p := range inputs {
-				in = append(in, k.LoadWide(at(p, i)))
-			}
-			for h := range 2 {
-				add(k, in, h, sums[2*i+h])
+			for h, w := range k.LoadWide(at("x", i)) {
+				VFMADD231PD(w, w, sums[2*i+h])
 			}
 		}
 	})
@@ -96,24 +203,24 @@ func sum64(l Level) {
 	k.End()
 }
 
-// addRows adds rows of float32 to sums of float64: four rows in one go along the
-// columns, as memory likes it, and each sum is read and written once for them.
+// addRows adds rows of float32 to sums of float64: eight rows in one go along the
+// columns, as memory likes it, are added up in float32 first.
 func addRows(l Level) {
-	lanes := l.Bytes / 8
+	lanes := l.Bytes / 4
 	k := Begin(l, Float32, "addRows", "(n int, x *float32, stride int, cols int, sums *float64)",
-		fmt.Sprintf("adds n rows, stride bytes apart. sums has room for cols rounded up to %d:\n\n", lanes)+
-			"\tfor i := range n {\n\t\tfor j := range cols {\n\t\t\tsums[j] += float64(x[i, j])\n\t\t}\n\t}\n", "x", "sums")
-	stride, cols, end := GP64(), GP64(), GP64()
+		fmt.Sprintf("adds n rows, stride bytes apart. sums has room for cols rounded up to %d. Eight rows at a time it adds\n\n", lanes)+
+			"\tfor j := range cols {\n\t\tsums[j] += float64(((x0[j] + x1[j]) + (x2[j] + x3[j])) + ((x4[j] + x5[j]) + (x6[j] + x7[j])))\n\t}\n\n"+
+			"and the others one by one.\n", "x", "sums")
+	stride, cols := GP64(), GP64()
 	Load(Param("stride"), stride)
 	Load(Param("cols"), cols)
-	SHLQ(U8(2), cols) // in bytes
-	MOVQ(cols, end)
-	ANDQ(I32(-l.Bytes/2), end) // of whole vectors
-	SUBQ(end, cols)
+	triple, rest := GP64(), GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, triple)
+	MOVQ(cols, rest) // of columns, less than a vector
+	ANDQ(U8(lanes-1), rest)
 	var mask Op
 	if l.Wide() {
-		MOVQ(cols, RCX)
-		SHRQ(U8(2), RCX)
+		MOVQ(rest, RCX)
 		bits := GP64()
 		MOVQ(U32(1), bits)
 		SHLQ(CL, bits)
@@ -121,56 +228,92 @@ func addRows(l Level) {
 		KMOVW(bits.As32(), K1)
 		mask = K1
 	} else {
-		at, m := GP64(), XMM()
+		at, bytes, m := GP64(), GP64(), k.Vector()
+		MOVQ(rest, bytes)
+		SHLQ(U8(2), bytes)
 		LEAQ(TailMask(), at)
-		SUBQ(cols, at)
+		SUBQ(bytes, at)
 		VMOVUPS(Mem{Base: at}, m)
 		mask = m
 	}
-	for _, rows := range []int{4, 1} {
+	for _, rows := range []int{8, 1} {
 		name := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
 		Label(name("rows"))
 		SUBQ(U8(rows), k.N)
 		JL(LabelRef(name("end")))
-		bases := []Register{k.Ptr["x"]}
-		for range rows - 1 {
-			b := GP64()
-			LEAQ(Mem{Base: bases[len(bases)-1], Index: stride, Scale: 1}, b)
-			bases = append(bases, b)
+		p, fifth, sums, left := GP64(), GP64(), GP64(), GP64()
+		MOVQ(k.Ptr["x"], p)
+		LEAQ(Mem{Base: p, Index: stride, Scale: 4}, fifth)
+		MOVQ(k.Ptr["sums"], sums)
+		MOVQ(cols, left)
+		row := func(i int) Mem {
+			base := p
+			if i >= 4 {
+				base = fifth
+			}
+			switch i % 4 {
+			case 1, 2:
+				return Mem{Base: base, Index: stride, Scale: uint8(i % 4)}
+			case 3:
+				return Mem{Base: base, Index: triple, Scale: 1}
+			}
+			return Mem{Base: base}
 		}
-		j := GP64()
-		XORQ(j, j)
 		add := func(masked bool) {
-			s, at := k.Vector(), Mem{Base: k.Ptr["sums"], Index: j, Scale: 2}
-			VMOVUPD(at, s)
-			for _, b := range bases {
-				v, m := k.Vector(), Mem{Base: b, Index: j, Scale: 1}
+			load := func(i int) V {
+				v := k.Vector()
 				switch {
 				case !masked:
-					VCVTPS2PD(m, v)
+					VMOVUPS(row(i), v)
 				case l.Wide():
-					VMOVUPS_Z(m, mask, v.AsY())
-					VCVTPS2PD(v.AsY(), v)
+					VMOVUPS_Z(row(i), mask, v)
 				default:
-					VMASKMOVPS(m, mask, v.AsX())
-					VCVTPS2PD(v.AsX(), v)
+					VMASKMOVPS(row(i), mask, v)
 				}
-				VADDPD(v, s, s)
+				return v
 			}
-			VMOVUPD(s, at)
+			var vs []V
+			for i := 0; i < rows; i += 2 {
+				v := load(i)
+				switch {
+				case rows == 1:
+				case masked:
+					VADDPS(load(i+1), v, v)
+				default:
+					VADDPS(row(i+1), v, v)
+				}
+				vs = append(vs, v)
+			}
+			for ; len(vs) > 1; vs = vs[:len(vs)/2] {
+				for i := range len(vs) / 2 {
+					VADDPS(vs[2*i+1], vs[2*i], vs[2*i])
+					vs[i] = vs[2*i]
+				}
+			}
+			for h, w := range k.Widen(vs[0]) {
+				at := Mem{Base: sums, Disp: h * l.Bytes}
+				VADDPD(at, w, w)
+				VMOVUPD(w, at)
+			}
 		}
 		Label(name("columns"))
-		CMPQ(j, end)
-		JGE(LabelRef(name("rest")))
+		SUBQ(U8(lanes), left)
+		JL(LabelRef(name("rest")))
 		add(false)
-		ADDQ(U8(l.Bytes/2), j)
+		ADDQ(U8(l.Bytes), p)
+		ADDQ(U8(l.Bytes), fifth)
+		ADDQ(U32(2*l.Bytes), sums)
 		JMP(LabelRef(name("columns")))
 		Label(name("rest"))
-		TESTQ(cols, cols)
+		TESTQ(rest, rest)
 		JZ(LabelRef(name("next")))
 		add(true)
 		Label(name("next"))
-		LEAQ(Mem{Base: bases[rows-1], Index: stride, Scale: 1}, k.Ptr["x"])
+		if rows == 8 {
+			LEAQ(Mem{Base: k.Ptr["x"], Index: stride, Scale: 8}, k.Ptr["x"])
+		} else {
+			ADDQ(stride, k.Ptr["x"])
+		}
 		JMP(LabelRef(name("rows")))
 		Label(name("end"))
 		ADDQ(U8(rows), k.N)

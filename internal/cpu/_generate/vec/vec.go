@@ -141,6 +141,20 @@ var tailMasks = func() *data {
 // bytes of ones lie before it and 64 of zeros after it.
 func TailMask() Mem { return tailMasks.at(64) }
 
+// LongTailMask is TailMask for tails of up to 63 float32: 256 bytes of ones lie
+// before it and 256 of zeros after it.
+func LongTailMask() Mem {
+	if longTailMasks == nil {
+		longTailMasks = newData("longTails")
+		for i := range 64 {
+			longTailMasks.words = append(longTailMasks.words, map[bool]uint64{true: ^uint64(0)}[i < 32])
+		}
+	}
+	return longTailMasks.at(256)
+}
+
+var longTailMasks *data
+
 // EachBit is eight 32-bit words of which word i has bit i set.
 func EachBit() Mem {
 	if eachBit == nil {
