@@ -58,7 +58,7 @@ func Binary(op BinaryOp, dst, a, b cpu.Array) error {
 		}
 	}
 	k := inUse.binary[a.DType][op]
-	if k == nil {
+	if k.loop == nil {
 		panic("elementwise: binary operation without a kernel for this dtype")
 	}
 	run2(forms{k, inUse.right[a.DType][op], inUse.left[a.DType][op]}, &dst, &a, &b, 0)
@@ -99,8 +99,8 @@ func binaryFloat[T float]() [binaryOps]kernel {
 	k[Div] = binary(div[T])
 	k[FloorDivide] = binary(floorDivide[T])
 	k[Remainder] = binary(remainder[T])
-	k[Pow] = binary(pair[T](math.Pow))
-	k[Atan2] = binary(pair[T](math.Atan2))
+	k[Pow] = pair[T](math.Pow)
+	k[Atan2] = pair[T](math.Atan2)
 	return k
 }
 
@@ -117,7 +117,7 @@ func binaryBool() [binaryOps]kernel {
 	k := binaryInteger[uint8]()
 	k[Add], k[Maximum] = k[BitwiseOr], k[BitwiseOr]
 	k[Mul], k[Minimum] = k[BitwiseAnd], k[BitwiseAnd]
-	k[Sub], k[Pow] = nil, nil
+	k[Sub], k[Pow] = kernel{}, kernel{}
 	return k
 }
 
@@ -163,9 +163,9 @@ func minimum[T number](d, a, b []T) {
 	}
 }
 
-// pair applies a function of package math to every pair of elements, as [each] does.
-func pair[T float](f func(x, y float64) float64) func(d, a, b []T) {
-	return func(d, a, b []T) {
+// pair makes a kernel of a function of two numbers, as [each] does.
+func pair[T float](f func(x, y float64) float64) kernel {
+	k := binary(func(d, a, b []T) {
 		var left, right [64]float64
 		for len(d) > 0 {
 			n := min(len(d), len(left))
@@ -178,5 +178,7 @@ func pair[T float](f func(x, y float64) float64) func(d, a, b []T) {
 			cast(d[:n], x)
 			d, a, b = d[n:], a[n:], b[n:]
 		}
-	}
+	})
+	k.least = functionTask
+	return k
 }

@@ -12,7 +12,7 @@ import (
 // or int64 cannot hold become the smallest integer; uint8 takes the low byte
 // of the int64; integers wrap; a bool is whether the value is not 0.
 func Copy(dst, src cpu.Array) {
-	var k kernel // nil copies
+	k := kernel{least: vectorTask} // without a loop: copies
 	if dst.DType != src.DType {
 		k = inUse.cast[dst.DType][src.DType]
 	}

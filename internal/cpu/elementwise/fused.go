@@ -16,12 +16,12 @@ func AddScaled(dst, a, b cpu.Array, alpha float64) {
 }
 
 var addScaledKernels = [dtypes]kernel{
-	cpu.Float32: addScaledFloat[float32],
-	cpu.Float64: addScaledFloat[float64],
-	cpu.Int64:   addScaledInteger[int64],
-	cpu.Int32:   addScaledInteger[int32],
-	cpu.Uint8:   addScaledInteger[uint8],
-	cpu.Bool:    addScaledBool,
+	cpu.Float32: inGo(addScaledFloat[float32]),
+	cpu.Float64: inGo(addScaledFloat[float64]),
+	cpu.Int64:   inGo(addScaledInteger[int64]),
+	cpu.Int32:   inGo(addScaledInteger[int32]),
+	cpu.Uint8:   inGo(addScaledInteger[uint8]),
+	cpu.Bool:    inGo(addScaledBool),
 }
 
 func addScaledFloat[T float](n int, dp, ap, bp, _ unsafe.Pointer, v, _ uint64) {
@@ -113,7 +113,7 @@ func Clamp(dst, src cpu.Array, lo, hi float64, hasLo, hasHi bool) {
 	}
 	t := dst.DType
 	k := inUse.clamped[t]
-	if k == nil {
+	if k.loop == nil {
 		panic("elementwise: clamp of a dtype without order")
 	}
 	v, w := uint64(0), uint64(0)
@@ -135,11 +135,11 @@ func Clamp(dst, src cpu.Array, lo, hi float64, hasLo, hasHi bool) {
 }
 
 var clampedKernels = [dtypes]kernel{
-	cpu.Float32: clampFloat[float32],
-	cpu.Float64: clampFloat[float64],
-	cpu.Int64:   clampInteger[int64],
-	cpu.Int32:   clampInteger[int32],
-	cpu.Uint8:   clampInteger[uint8],
+	cpu.Float32: inGo(clampFloat[float32]),
+	cpu.Float64: inGo(clampFloat[float64]),
+	cpu.Int64:   inGo(clampInteger[int64]),
+	cpu.Int32:   inGo(clampInteger[int32]),
+	cpu.Uint8:   inGo(clampInteger[uint8]),
 }
 
 func clampFloat[T float](n int, dp, ap, _, _ unsafe.Pointer, v, w uint64) {

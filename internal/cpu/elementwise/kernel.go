@@ -17,12 +17,31 @@ type (
 // dtypes is the number of element types, the first index of kernel tables.
 const dtypes = int(cpu.Bool) + 1
 
-// A kernel computes n elements that lie one after the other in every operand.
+// A loop computes n elements that lie one after the other in every operand.
 // d is the output; a, b and c are inputs, nil where the operation has fewer; v
 // and w are numbers of the operation, as bits of the dtype (see bitsOf). It must
 // read an element's inputs before it writes the element, since d may equal an
 // input.
-type kernel func(n int, d, a, b, c unsafe.Pointer, v, w uint64)
+type loop func(n int, d, a, b, c unsafe.Pointer, v, w uint64)
+
+// A kernel is a loop and the least number of elements of a task: some 20
+// microseconds, so that a second processor is worth waking.
+type kernel struct {
+	loop
+	least int
+}
+
+const (
+	vectorTask   = 1 << 17 // loops in assembly, up to 0.3 ns an element
+	goTask       = 1 << 15 // loops in Go, about 1 ns
+	functionTask = 1 << 12 // functions of package math, about 10 ns
+)
+
+// inGo and inVectors make kernels of loops in Go and in assembly.
+
+func inGo(l loop) kernel { return kernel{l, goTask} }
+
+func inVectors(l loop) kernel { return kernel{l, vectorTask} }
 
 // kernels are the loops of one processor level: its own, and those in Go where
 // it has none.
@@ -31,7 +50,7 @@ type kernels struct {
 	binary [dtypes][binaryOps]kernel
 
 	// The operations of binary with v in the place of the right or of the left
-	// operand. Nil: a block of v is made for binary.
+	// operand. Without a loop: a block of v is made for binary.
 	right, left [dtypes][binaryOps]kernel
 
 	cast                                                    [dtypes][dtypes]kernel // from the second to the first
@@ -56,15 +75,15 @@ func kernelsOf(level cpu.SIMD) kernels {
 	k := kernels{
 		unary: unaryKernels, binary: binaryKernels, cast: casts,
 		addScaled: addScaledKernels,
-		addcmul:   [dtypes]kernel{cpu.Float32: addcmul[float32], cpu.Float64: addcmul[float64]},
-		addcdiv:   [dtypes]kernel{cpu.Float32: addcdiv[float32], cpu.Float64: addcdiv[float64]},
-		lerpNear:  [dtypes]kernel{cpu.Float32: lerpNear[float32], cpu.Float64: lerpNear[float64]},
-		lerpFar:   [dtypes]kernel{cpu.Float32: lerpFar[float32], cpu.Float64: lerpFar[float64]},
+		addcmul:   [dtypes]kernel{cpu.Float32: inGo(addcmul[float32]), cpu.Float64: inGo(addcmul[float64])},
+		addcdiv:   [dtypes]kernel{cpu.Float32: inGo(addcdiv[float32]), cpu.Float64: inGo(addcdiv[float64])},
+		lerpNear:  [dtypes]kernel{cpu.Float32: inGo(lerpNear[float32]), cpu.Float64: inGo(lerpNear[float64])},
+		lerpFar:   [dtypes]kernel{cpu.Float32: inGo(lerpFar[float32]), cpu.Float64: inGo(lerpFar[float64])},
 		clamped:   clampedKernels,
-		where:     [9]kernel{1: choose[uint8], 4: choose[uint32], 8: choose[uint64]},
-		fill:      fillWords,
-		reluMask:  [dtypes]kernel{cpu.Float32: reluMaskBytes[float32], cpu.Float64: reluMaskBytes[float64]},
-		maskMul:   [dtypes]kernel{cpu.Float32: maskMulBytes[float32], cpu.Float64: maskMulBytes[float64]},
+		where:     [9]kernel{1: inGo(choose[uint8]), 4: inGo(choose[uint32]), 8: inGo(choose[uint64])},
+		fill:      inVectors(fillWords),
+		reluMask:  [dtypes]kernel{cpu.Float32: inGo(reluMaskBytes[float32]), cpu.Float64: inGo(reluMaskBytes[float64])},
+		maskMul:   [dtypes]kernel{cpu.Float32: inGo(maskMulBytes[float32]), cpu.Float64: inGo(maskMulBytes[float64])},
 	}
 	if level != cpu.Generic {
 		accelerate(&k, level)
@@ -82,13 +101,13 @@ func slice[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n)
 // unary and binary make kernels of loops over slices of equal length.
 
 func unary[D, A any](f func(d []D, a []A)) kernel {
-	return func(n int, d, a, _, _ unsafe.Pointer, _, _ uint64) { f(slice[D](d, n), slice[A](a, n)) }
+	return inGo(func(n int, d, a, _, _ unsafe.Pointer, _, _ uint64) { f(slice[D](d, n), slice[A](a, n)) })
 }
 
 func binary[D, A any](f func(d []D, a, b []A)) kernel {
-	return func(n int, d, a, b, _ unsafe.Pointer, _, _ uint64) {
+	return inGo(func(n int, d, a, b, _ unsafe.Pointer, _, _ uint64) {
 		f(slice[D](d, n), slice[A](a, n), slice[A](b, n))
-	}
+	})
 }
 
 // bitsOf is v, converted to the dtype as by [Copy], in the low bits.

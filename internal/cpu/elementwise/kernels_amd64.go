@@ -21,8 +21,8 @@ func accelerate(k *kernels, level cpu.SIMD) {
 
 func avx2(k *kernels) {
 	const f32, f64 = cpu.Float32, cpu.Float64
-	set := func(table *[dtypes][binaryOps]kernel, op BinaryOp, float32s, float64s kernel) {
-		table[f32][op], table[f64][op] = float32s, float64s
+	set := func(table *[dtypes][binaryOps]kernel, op BinaryOp, float32s, float64s loop) {
+		table[f32][op], table[f64][op] = inVectors(float32s), inVectors(float64s)
 	}
 	set(&k.binary, Add, addAVX2, addAVX2f64)
 	set(&k.binary, Sub, subAVX2, subAVX2f64)
@@ -34,31 +34,31 @@ func avx2(k *kernels) {
 	set(&k.right, Div, divRightAVX2, divRightAVX2f64)
 	set(&k.left, Sub, subLeftAVX2, subLeftAVX2f64)
 	set(&k.left, Div, divLeftAVX2, divLeftAVX2f64)
-	k.binary[f32][Maximum], k.right[f32][Maximum] = maximumAVX2, maximumRightAVX2
-	k.binary[f32][Minimum], k.right[f32][Minimum] = minimumAVX2, minimumRightAVX2
+	k.binary[f32][Maximum], k.right[f32][Maximum] = inVectors(maximumAVX2), inVectors(maximumRightAVX2)
+	k.binary[f32][Minimum], k.right[f32][Minimum] = inVectors(minimumAVX2), inVectors(minimumRightAVX2)
 
-	k.addScaled[f32], k.addScaled[f64] = addScaledAVX2, addScaledAVX2f64
-	k.addcmul[f32], k.addcmul[f64] = addcmulAVX2, addcmulAVX2f64
-	k.addcdiv[f32], k.addcdiv[f64] = addcdivAVX2, addcdivAVX2f64
-	k.lerpNear[f32], k.lerpNear[f64] = lerpNearAVX2, lerpNearAVX2f64
-	k.lerpFar[f32], k.lerpFar[f64] = lerpFarAVX2, lerpFarAVX2f64
-	k.clamped[f32], k.clamped[f64] = clampAVX2, clampAVX2f64
-	k.fill = fillAVX2f64
-	k.reluMask[f32], k.maskMul[f32] = reluMaskAVX2, maskMulAVX2
+	k.addScaled[f32], k.addScaled[f64] = inVectors(addScaledAVX2), inVectors(addScaledAVX2f64)
+	k.addcmul[f32], k.addcmul[f64] = inVectors(addcmulAVX2), inVectors(addcmulAVX2f64)
+	k.addcdiv[f32], k.addcdiv[f64] = inVectors(addcdivAVX2), inVectors(addcdivAVX2f64)
+	k.lerpNear[f32], k.lerpNear[f64] = inVectors(lerpNearAVX2), inVectors(lerpNearAVX2f64)
+	k.lerpFar[f32], k.lerpFar[f64] = inVectors(lerpFarAVX2), inVectors(lerpFarAVX2f64)
+	k.clamped[f32], k.clamped[f64] = inVectors(clampAVX2), inVectors(clampAVX2f64)
+	k.fill = inVectors(fillAVX2f64)
+	k.reluMask[f32], k.maskMul[f32] = inVectors(reluMaskAVX2), inVectors(maskMulAVX2)
 
-	for op, kernel := range map[UnaryOp][2]kernel{
+	for op, l := range map[UnaryOp][2]loop{
 		Neg: {negAVX2, negAVX2f64}, Abs: {absAVX2, absAVX2f64}, Square: {squareAVX2, squareAVX2f64},
 		Floor: {floorAVX2, floorAVX2f64}, Ceil: {ceilAVX2, ceilAVX2f64}, Round: {roundAVX2, roundAVX2f64},
 		Trunc: {truncAVX2, truncAVX2f64}, ReLU: {reluAVX2, reluAVX2f64}, Sqrt: {sqrtAVX2, sqrtAVX2f64},
 		Rsqrt: {rsqrtAVX2, rsqrtAVX2f64}, Reciprocal: {reciprocalAVX2, reciprocalAVX2f64},
 	} {
-		k.unary[f32][op], k.unary[f64][op] = kernel[0], kernel[1]
+		k.unary[f32][op], k.unary[f64][op] = inVectors(l[0]), inVectors(l[1])
 	}
-	for op, kernel := range map[UnaryOp]kernel{
+	for op, l := range map[UnaryOp]loop{
 		Exp: expAVX2, Expm1: expm1AVX2, Log: logAVX2, Log1p: log1pAVX2, Sigmoid: sigmoidAVX2, Tanh: tanhAVX2, Erf: erfAVX2,
 		Sin: reduced(sinAVX2, math.Sin), Cos: reduced(cosAVX2, math.Cos),
 	} {
-		k.unary[f32][op] = kernel
+		k.unary[f32][op] = inVectors(l)
 	}
 
 	wholeCast(k, f64, f32, 4, float32ToFloat64AVX2)
@@ -70,8 +70,8 @@ func avx2(k *kernels) {
 
 func avx512(k *kernels) {
 	const f32, f64 = cpu.Float32, cpu.Float64
-	set := func(table *[dtypes][binaryOps]kernel, op BinaryOp, float32s, float64s kernel) {
-		table[f32][op], table[f64][op] = float32s, float64s
+	set := func(table *[dtypes][binaryOps]kernel, op BinaryOp, float32s, float64s loop) {
+		table[f32][op], table[f64][op] = inVectors(float32s), inVectors(float64s)
 	}
 	set(&k.binary, Add, addAVX512, addAVX512f64)
 	set(&k.binary, Sub, subAVX512, subAVX512f64)
@@ -83,38 +83,38 @@ func avx512(k *kernels) {
 	set(&k.right, Div, divRightAVX512, divRightAVX512f64)
 	set(&k.left, Sub, subLeftAVX512, subLeftAVX512f64)
 	set(&k.left, Div, divLeftAVX512, divLeftAVX512f64)
-	k.binary[f32][Maximum], k.right[f32][Maximum] = maximumAVX512, maximumRightAVX512
-	k.binary[f32][Minimum], k.right[f32][Minimum] = minimumAVX512, minimumRightAVX512
-	for op, kernel := range map[BinaryOp][2]kernel{
+	k.binary[f32][Maximum], k.right[f32][Maximum] = inVectors(maximumAVX512), inVectors(maximumRightAVX512)
+	k.binary[f32][Minimum], k.right[f32][Minimum] = inVectors(minimumAVX512), inVectors(minimumRightAVX512)
+	for op, l := range map[BinaryOp][2]loop{
 		Eq: {eqAVX512, eqRightAVX512}, Ne: {neAVX512, neRightAVX512}, Lt: {ltAVX512, ltRightAVX512},
 		Le: {leAVX512, leRightAVX512}, Gt: {gtAVX512, gtRightAVX512}, Ge: {geAVX512, geRightAVX512},
 	} {
-		k.binary[f32][op], k.right[f32][op] = kernel[0], kernel[1]
+		k.binary[f32][op], k.right[f32][op] = inVectors(l[0]), inVectors(l[1])
 	}
 
-	k.addScaled[f32], k.addScaled[f64] = addScaledAVX512, addScaledAVX512f64
-	k.addcmul[f32], k.addcmul[f64] = addcmulAVX512, addcmulAVX512f64
-	k.addcdiv[f32], k.addcdiv[f64] = addcdivAVX512, addcdivAVX512f64
-	k.lerpNear[f32], k.lerpNear[f64] = lerpNearAVX512, lerpNearAVX512f64
-	k.lerpFar[f32], k.lerpFar[f64] = lerpFarAVX512, lerpFarAVX512f64
-	k.clamped[f32], k.clamped[f64] = clampAVX512, clampAVX512f64
-	k.where[4] = whereAVX512
-	k.fill = fillAVX512f64
-	k.reluMask[f32], k.maskMul[f32] = reluMaskAVX512, maskMulAVX512
+	k.addScaled[f32], k.addScaled[f64] = inVectors(addScaledAVX512), inVectors(addScaledAVX512f64)
+	k.addcmul[f32], k.addcmul[f64] = inVectors(addcmulAVX512), inVectors(addcmulAVX512f64)
+	k.addcdiv[f32], k.addcdiv[f64] = inVectors(addcdivAVX512), inVectors(addcdivAVX512f64)
+	k.lerpNear[f32], k.lerpNear[f64] = inVectors(lerpNearAVX512), inVectors(lerpNearAVX512f64)
+	k.lerpFar[f32], k.lerpFar[f64] = inVectors(lerpFarAVX512), inVectors(lerpFarAVX512f64)
+	k.clamped[f32], k.clamped[f64] = inVectors(clampAVX512), inVectors(clampAVX512f64)
+	k.where[4] = inVectors(whereAVX512)
+	k.fill = inVectors(fillAVX512f64)
+	k.reluMask[f32], k.maskMul[f32] = inVectors(reluMaskAVX512), inVectors(maskMulAVX512)
 
-	for op, kernel := range map[UnaryOp][2]kernel{
+	for op, l := range map[UnaryOp][2]loop{
 		Neg: {negAVX512, negAVX512f64}, Abs: {absAVX512, absAVX512f64}, Square: {squareAVX512, squareAVX512f64},
 		Floor: {floorAVX512, floorAVX512f64}, Ceil: {ceilAVX512, ceilAVX512f64}, Round: {roundAVX512, roundAVX512f64},
 		Trunc: {truncAVX512, truncAVX512f64}, ReLU: {reluAVX512, reluAVX512f64}, Sqrt: {sqrtAVX512, sqrtAVX512f64},
 		Rsqrt: {rsqrtAVX512, rsqrtAVX512f64}, Reciprocal: {reciprocalAVX512, reciprocalAVX512f64},
 	} {
-		k.unary[f32][op], k.unary[f64][op] = kernel[0], kernel[1]
+		k.unary[f32][op], k.unary[f64][op] = inVectors(l[0]), inVectors(l[1])
 	}
-	for op, kernel := range map[UnaryOp]kernel{
+	for op, l := range map[UnaryOp]loop{
 		Exp: expAVX512, Expm1: expm1AVX512, Log: logAVX512, Log1p: log1pAVX512, Sigmoid: sigmoidAVX512,
 		Tanh: tanhAVX512, Erf: erfAVX512, Sin: reduced(sinAVX512, math.Sin), Cos: reduced(cosAVX512, math.Cos),
 	} {
-		k.unary[f32][op] = kernel
+		k.unary[f32][op] = inVectors(l)
 	}
 
 	wholeCast(k, f64, f32, 8, float32ToFloat64AVX512)
@@ -127,20 +127,20 @@ func avx512(k *kernels) {
 }
 
 // wholeCast puts whole, which converts multiples of step elements, before the Go loop.
-func wholeCast(k *kernels, to, from cpu.DType, step int, whole kernel) {
-	rest := casts[to][from]
-	k.cast[to][from] = func(n int, d, a, _, _ unsafe.Pointer, _, _ uint64) {
+func wholeCast(k *kernels, to, from cpu.DType, step int, whole loop) {
+	rest := casts[to][from].loop
+	k.cast[to][from] = inVectors(func(n int, d, a, _, _ unsafe.Pointer, _, _ uint64) {
 		m := n - n%step
 		whole(m, d, a, nil, nil, 0, 0)
 		if m < n {
 			rest(n-m, unsafe.Add(d, m*to.Size()), unsafe.Add(a, m*from.Size()), nil, nil, 0, 0)
 		}
-	}
+	})
 }
 
 // reduced calls part, which stops before a vector with an element too large for
 // it, and computes those few vectors by f.
-func reduced(part func(n int, d, a unsafe.Pointer) int, f func(float64) float64) kernel {
+func reduced(part func(n int, d, a unsafe.Pointer) int, f func(float64) float64) loop {
 	const vector = 16 // or less
 	return func(n int, dp, ap, _, _ unsafe.Pointer, _, _ uint64) {
 		d, a := slice[float32](dp, n), slice[float32](ap, n)

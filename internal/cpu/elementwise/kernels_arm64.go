@@ -13,23 +13,23 @@ import (
 // accelerate puts the assembly in the place of the Go loops.
 func accelerate(k *kernels, _ cpu.SIMD) {
 	const f32 = cpu.Float32
-	replace := func(table *kernel, whole kernel) { *table = withRest(whole, *table) }
+	replace := func(table *kernel, whole loop) { *table = inVectors(withRest(whole, table.loop)) }
 	replace(&k.binary[f32][Add], addNEON)
 	replace(&k.binary[f32][Sub], subNEON)
 	replace(&k.binary[f32][Mul], mulNEON)
 	replace(&k.binary[f32][Div], divNEON)
 	replace(&k.addScaled[f32], addScaledNEON)
 	replace(&k.unary[f32][ReLU], reluNEON)
-	k.right[f32][Add] = withRest(addRightNEON, numbered(add[float32]))
-	k.right[f32][Sub] = withRest(subRightNEON, numbered(sub[float32]))
-	k.right[f32][Mul] = withRest(mulRightNEON, numbered(mul[float32]))
-	k.right[f32][Div] = withRest(divRightNEON, numbered(div[float32]))
-	k.unary[f32][Exp] = padded(expNEON)
+	k.right[f32][Add] = inVectors(withRest(addRightNEON, numbered(add[float32])))
+	k.right[f32][Sub] = inVectors(withRest(subRightNEON, numbered(sub[float32])))
+	k.right[f32][Mul] = inVectors(withRest(mulRightNEON, numbered(mul[float32])))
+	k.right[f32][Div] = inVectors(withRest(divRightNEON, numbered(div[float32])))
+	k.unary[f32][Exp] = inVectors(padded(expNEON))
 }
 
 // withRest computes the elements that are less than a vector in Go, which gives
 // the same bits.
-func withRest(whole, rest kernel) kernel {
+func withRest(whole, rest loop) loop {
 	return func(n int, d, a, b, c unsafe.Pointer, v, w uint64) {
 		m := n &^ 3
 		whole(m, d, a, b, c, v, w)
@@ -44,7 +44,7 @@ func withRest(whole, rest kernel) kernel {
 }
 
 // numbered makes a kernel with a number on the right of fewer than four elements.
-func numbered(f func(d, a, b []float32)) kernel {
+func numbered(f func(d, a, b []float32)) loop {
 	return func(n int, d, a, _, _ unsafe.Pointer, v, _ uint64) {
 		x := fromBits[float32](v)
 		f(slice[float32](d, n), slice[float32](a, n), []float32{x, x, x})
@@ -53,7 +53,7 @@ func numbered(f func(d, a, b []float32)) kernel {
 
 // padded computes the elements that are less than a vector in one of their own,
 // so that every element has the same bits wherever it is.
-func padded(k kernel) kernel {
+func padded(k loop) loop {
 	return func(n int, d, a, _, _ unsafe.Pointer, v, w uint64) {
 		whole := n &^ 3
 		k(whole, d, a, nil, nil, v, w)

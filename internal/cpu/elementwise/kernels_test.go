@@ -14,7 +14,7 @@ import (
 // twin is a kernel and the Go loop that it must equal.
 type twin struct {
 	name      string
-	got, want kernel
+	got, want loop
 	d, a, b   cpu.DType // of the operands; c has b's
 	step      int       // n is a multiple of it
 	mask      bool      // b is a bit mask
@@ -24,8 +24,8 @@ type twin struct {
 func twins(level cpu.SIMD) (list []twin) {
 	k, g := kernelsOf(level), kernelsOf(cpu.Generic)
 	add := func(name string, got, want kernel, d, a, b cpu.DType, step int) {
-		if got != nil && *(*unsafe.Pointer)(unsafe.Pointer(&got)) != *(*unsafe.Pointer)(unsafe.Pointer(&want)) {
-			list = append(list, twin{name, got, want, d, a, b, step, step == maskStep})
+		if got.loop != nil && *(*unsafe.Pointer)(unsafe.Pointer(&got.loop)) != *(*unsafe.Pointer)(unsafe.Pointer(&want.loop)) {
+			list = append(list, twin{name, got.loop, want.loop, d, a, b, step, step == maskStep})
 		}
 	}
 	for _, t := range []cpu.DType{cpu.Float32, cpu.Float64} {
@@ -64,7 +64,7 @@ func twins(level cpu.SIMD) (list []twin) {
 
 // withNumber is binary with a number, v, as an operand.
 func withNumber(k kernel, t cpu.DType, left bool) kernel {
-	return func(n int, d, a, _, _ unsafe.Pointer, v, _ uint64) {
+	return inGo(func(n int, d, a, _, _ unsafe.Pointer, v, _ uint64) {
 		block := make([]uint64, n+1)
 		b := unsafe.Pointer(&block[0])
 		for i := range n {
@@ -73,8 +73,8 @@ func withNumber(k kernel, t cpu.DType, left bool) kernel {
 		if left {
 			a, b = b, a
 		}
-		k(n, d, a, b, nil, 0, 0)
-	}
+		k.loop(n, d, a, b, nil, 0, 0)
+	})
 }
 
 // Each kernel of each level gives the bits of its Go twin, for every length,
@@ -195,10 +195,10 @@ func TestFunctionsAtEveryLength(t *testing.T) {
 						a[i] = float32(arraytest.Specials[r.IntN(len(arraytest.Specials))])
 					}
 				}
-				table[op](n, unsafe.Pointer(unsafe.SliceData(d)), unsafe.Pointer(unsafe.SliceData(a)), nil, nil, 0, 0)
+				table[op].loop(n, unsafe.Pointer(unsafe.SliceData(d)), unsafe.Pointer(unsafe.SliceData(a)), nil, nil, 0, 0)
 				for i := range a {
 					var one float32
-					table[op](1, unsafe.Pointer(&one), unsafe.Pointer(&a[i]), nil, nil, 0, 0)
+					table[op].loop(1, unsafe.Pointer(&one), unsafe.Pointer(&a[i]), nil, nil, 0, 0)
 					if !arraytest.SameFloat(float64(one), float64(d[i])) {
 						t.Fatalf("%v function %d of %v is %v at %d of %d, %v alone", level, op, a[i], d[i], i, n, one)
 					}

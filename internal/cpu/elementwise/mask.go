@@ -46,7 +46,7 @@ func flatMask(k kernel, dst, src *cpu.Array, mask unsafe.Pointer) int {
 		return 0
 	}
 	n -= n % maskStep
-	tasks := max(1, n/taskLen)
+	tasks := max(1, n/k.least)
 	if tasks == 1 {
 		maskTask(k, 0, n, dst, src, mask)
 		return n
@@ -64,7 +64,7 @@ func maskTask(k kernel, from, to int, dst, src *cpu.Array, mask unsafe.Pointer) 
 	d, s, b := unsafe.Add(dst.Data, from*size), unsafe.Add(src.Data, from*size), unsafe.Add(mask, from/8)
 	markWrite(d, (to-from)*size)
 	markRead(s, (to-from)*size)
-	k(to-from, d, s, b, nil, 0, 0)
+	k.loop(to-from, d, s, b, nil, 0, 0)
 }
 
 func reluMask[T float](dst, src *cpu.Array, mask unsafe.Pointer) {

@@ -6,10 +6,6 @@ import (
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
-// taskLen is how many elements a task has at least: some 20 microseconds of
-// additions from the last-level cache.
-const taskLen = 1 << 15
-
 // callLen is the most elements of one call of a kernel, which cannot be
 // interrupted: at most some 100 microseconds.
 const callLen = 1 << 16
@@ -32,7 +28,7 @@ type task struct {
 func (t *task) call(n int, p *[maxOperands]unsafe.Pointer, v uint64) {
 	t.mark(n, p)
 	if n <= callLen {
-		t.kernel(n, p[0], p[1], p[2], p[3], v, t.w)
+		t.kernel.loop(n, p[0], p[1], p[2], p[3], v, t.w)
 		return
 	}
 	for i := 0; i < n; i += callLen {
@@ -42,7 +38,7 @@ func (t *task) call(n int, p *[maxOperands]unsafe.Pointer, v uint64) {
 				q[o] = unsafe.Add(q[o], i*t.size[o])
 			}
 		}
-		t.kernel(min(callLen, n-i), q[0], q[1], q[2], q[3], v, t.w)
+		t.kernel.loop(min(callLen, n-i), q[0], q[1], q[2], q[3], v, t.w)
 	}
 }
 
@@ -53,7 +49,7 @@ func (t *task) call(n int, p *[maxOperands]unsafe.Pointer, v uint64) {
 func run1(k kernel, dst, a *cpu.Array, v, w uint64) {
 	n, flat := flatLen(dst)
 	if _, also := flatLen(a); flat && also {
-		if k == nil {
+		if k.loop == nil {
 			copyFlat(dst, a, n)
 			return
 		}
@@ -117,7 +113,7 @@ func flatRun(k kernel, n int, dst, a, b, c *cpu.Array, v, w uint64) {
 	if c != nil {
 		x.base[3], x.size[3], x.operands = c.Data, c.DType.Size(), 4
 	}
-	if n < 2*taskLen {
+	if n < 2*k.least {
 		if n > 0 {
 			x.call(n, &x.base, v)
 		}
@@ -128,7 +124,7 @@ func flatRun(k kernel, n int, dst, a, b, c *cpu.Array, v, w uint64) {
 
 // parallelFlat is apart, so that only it moves the task to the heap.
 func parallelFlat(x task, n int, v uint64) {
-	tasks := n / taskLen
+	tasks := n / x.kernel.least
 	cpu.Parallel(tasks, func(i int) {
 		// Tasks begin at whole cache lines of the smallest element.
 		from, to := n/64*i/tasks*64, n/64*(i+1)/tasks*64
@@ -150,11 +146,11 @@ func copyFlat(dst, src *cpu.Array, n int) {
 	}
 	size := dst.DType.Size()
 	d, s := slice[byte](dst.Data, n*size), slice[byte](src.Data, n*size)
-	if n < 2*taskLen {
+	if n < 2*vectorTask {
 		copy(d, s)
 		return
 	}
-	parallelCopy(d, s, n/taskLen)
+	parallelCopy(d, s, n/vectorTask)
 }
 
 func parallelCopy(d, s []byte, tasks int) {

@@ -8,7 +8,7 @@ import "github.com/ebb-ml/ebb/internal/cpu"
 // products. Errors are those of [Binary].
 func BinaryScalar(op BinaryOp, dst, a cpu.Array, v float64, reversed bool) error {
 	if op == Pow && !reversed {
-		if k := powers(v, a.DType); k != nil {
+		if k := powers(v, a.DType); k.loop != nil {
 			run1(k, &dst, &a, 0, 0)
 			return nil
 		}
@@ -19,7 +19,7 @@ func BinaryScalar(op BinaryOp, dst, a cpu.Array, v float64, reversed bool) error
 // BinaryScalarInt is [BinaryScalar] for an integer scalar.
 func BinaryScalarInt(op BinaryOp, dst, a cpu.Array, v int64, reversed bool) error {
 	if op == Pow && !reversed {
-		if k := powers(float64(v), a.DType); k != nil {
+		if k := powers(float64(v), a.DType); k.loop != nil {
 			run1(k, &dst, &a, 0, 0)
 			return nil
 		}
@@ -32,7 +32,7 @@ func binaryScalar(op BinaryOp, dst, a *cpu.Array, v uint64, reversed bool) error
 	if reversed {
 		k = inUse.left[a.DType][op]
 	}
-	if k != nil {
+	if k.loop != nil {
 		run1(k, dst, a, v, 0)
 		return nil
 	}
@@ -43,7 +43,7 @@ func binaryScalar(op BinaryOp, dst, a *cpu.Array, v uint64, reversed bool) error
 	return Binary(op, *dst, *a, number)
 }
 
-// powers is the kernel for a constant exponent, nil if there is no special one.
+// powers is the kernel for a constant exponent, without a loop if there is no special one.
 func powers(exponent float64, t cpu.DType) kernel {
 	switch exponent {
 	case 0.5:
@@ -59,5 +59,5 @@ func powers(exponent float64, t cpu.DType) kernel {
 	case -2:
 		return inUse.unary[t][inverseSquare]
 	}
-	return nil
+	return kernel{}
 }

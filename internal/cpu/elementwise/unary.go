@@ -61,7 +61,7 @@ const (
 // Unary sets dst to op(src).
 func Unary(op UnaryOp, dst, src cpu.Array) {
 	k := inUse.unary[src.DType][op]
-	if k == nil {
+	if k.loop == nil {
 		panic("elementwise: unary operation without a kernel for this dtype")
 	}
 	run1(k, &dst, &src, 0, 0)
@@ -96,25 +96,25 @@ func unaryFloat[T float]() [unaryOps]kernel {
 		Trunc:  unary(trunc[T]),
 		ReLU:   unary(reluFloat[T]),
 
-		Exp:        unary(each[T](math.Exp)),
-		Expm1:      unary(each[T](math.Expm1)),
-		Log:        unary(each[T](math.Log)),
-		Log1p:      unary(each[T](math.Log1p)),
-		Log2:       unary(each[T](math.Log2)),
-		Log10:      unary(each[T](math.Log10)),
+		Exp:        each[T](math.Exp),
+		Expm1:      each[T](math.Expm1),
+		Log:        each[T](math.Log),
+		Log1p:      each[T](math.Log1p),
+		Log2:       each[T](math.Log2),
+		Log10:      each[T](math.Log10),
 		Sqrt:       unary(sqrt[T]),
 		Rsqrt:      unary(rsqrt[T]),
-		Sin:        unary(each[T](math.Sin)),
-		Cos:        unary(each[T](math.Cos)),
-		Tan:        unary(each[T](math.Tan)),
-		Asin:       unary(each[T](asin)),
-		Acos:       unary(each[T](acos)),
-		Atan:       unary(each[T](math.Atan)),
-		Sinh:       unary(each[T](math.Sinh)),
-		Cosh:       unary(each[T](math.Cosh)),
-		Tanh:       unary(each[T](math.Tanh)),
-		Sigmoid:    unary(each[T](logistic)),
-		Erf:        unary(each[T](math.Erf)),
+		Sin:        each[T](math.Sin),
+		Cos:        each[T](math.Cos),
+		Tan:        each[T](math.Tan),
+		Asin:       each[T](asin),
+		Acos:       each[T](acos),
+		Atan:       each[T](math.Atan),
+		Sinh:       each[T](math.Sinh),
+		Cosh:       each[T](math.Cosh),
+		Tanh:       each[T](math.Tanh),
+		Sigmoid:    each[T](logistic),
+		Erf:        each[T](math.Erf),
 		Reciprocal: unary(reciprocal[T]),
 
 		IsNaN:      unary(isNaN[T]),
@@ -230,12 +230,12 @@ func reluInteger[T integer](d, a []T) {
 	}
 }
 
-// each applies a function of package math to every element. Elements are
+// each makes a kernel of a function of package math. Elements are
 // widened and narrowed in loops of their own: on amd64 those instructions keep
 // half of the register they write, so a conversion beside the call would wait
 // for the call before it, and calls could not overlap (3 times slower).
-func each[T float](f func(float64) float64) func(d, a []T) {
-	return func(d, a []T) {
+func each[T float](f func(float64) float64) kernel {
+	k := unary(func(d, a []T) {
 		var wide [64]float64
 		for len(d) > 0 {
 			n := min(len(d), len(wide))
@@ -247,7 +247,9 @@ func each[T float](f func(float64) float64) func(d, a []T) {
 			cast(d[:n], w)
 			d, a = d[n:], a[n:]
 		}
-	}
+	})
+	k.least = functionTask
+	return k
 }
 
 // asin and acos are accurate near 1, where those of package math lose half of

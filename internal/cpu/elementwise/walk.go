@@ -127,15 +127,19 @@ func runStrided(f forms, v, w uint64, operands []cpu.Array) {
 			longest = i
 		}
 	}
-	if total < 2*taskLen {
+	least := f.both.least
+	if !sideBySide(dims[len(dims)-1], operands) {
+		least = goTask
+	}
+	if total < 2*least {
 		newWalk(f, v, w, operands, offsets{}, dims).all(dims)
 		return
 	}
-	if tasks := total / taskLen; dims[0].n >= tasks {
+	if tasks := total / least; dims[0].n >= tasks {
 		longest = 0
 	}
 	length := dims[longest].n
-	tasks := min(total/taskLen, length)
+	tasks := min(total/least, length)
 	cpu.Parallel(tasks, func(i int) {
 		part := slices.Clone(dims)
 		from := i * length / tasks
@@ -144,6 +148,17 @@ func runStrided(f forms, v, w uint64, operands []cpu.Array) {
 		at.step(&part[longest].stride, from)
 		newWalk(f, v, w, operands, at, part).all(part)
 	})
+}
+
+// sideBySide reports whether each operand has the elements along d side by side or
+// only one, so that none need be gathered.
+func sideBySide(d dim, operands []cpu.Array) bool {
+	for o, a := range operands {
+		if s := d.stride[o]; s != 0 && s != a.DType.Size() {
+			return false
+		}
+	}
+	return true
 }
 
 // newWalk prepares a walk over dims that begins at an offset.
@@ -169,14 +184,14 @@ func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim)
 	}
 	if buffered == 1 { // perhaps by one element a row
 		for o, k := range [...]kernel{1: f.left, 2: f.right} {
-			if k != nil && !x.direct[o] && x.col.stride[o] == 0 {
+			if k.loop != nil && !x.direct[o] && x.col.stride[o] == 0 {
 				x.kernel, x.number, x.whole = k, o, true
 				return x
 			}
 		}
 	}
 	x.cols = min(x.col.n, blockLen)
-	if f.both == nil && !across {
+	if f.both.loop == nil && !across {
 		x.cols = x.col.n
 	}
 	if across {
@@ -189,7 +204,7 @@ func newWalk(f forms, v, w uint64, operands []cpu.Array, at offsets, dims []dim)
 // all runs the walk over dims.
 func (w *walk) all(dims []dim) {
 	outer := dims[:max(0, len(dims)-2)]
-	if w.kernel != nil && !w.whole {
+	if w.kernel.loop != nil && !w.whole {
 		w.buffer = scratches.Get().(*scratch)
 		defer scratches.Put(w.buffer)
 		for o := range w.operands {
@@ -221,7 +236,7 @@ func (at *offsets) step(stride *offsets, n int) {
 
 // plane computes one plane, by rows or block by block.
 func (w *walk) plane(at offsets) {
-	if w.whole && w.kernel != nil {
+	if w.whole && w.kernel.loop != nil {
 		w.wholeRows(at)
 		return
 	}
@@ -239,7 +254,7 @@ func (w *walk) plane(at offsets) {
 
 // block computes rows times cols elements.
 func (w *walk) block(at *offsets, rows, cols int) {
-	if w.kernel == nil {
+	if w.kernel.loop == nil {
 		move(w.size[0], view{unsafe.Add(w.base[0], at[0]), w.row.stride[0], w.col.stride[0]},
 			view{unsafe.Add(w.base[1], at[1]), w.row.stride[1], w.col.stride[1]}, rows, cols)
 		return

@@ -208,7 +208,7 @@ func TestSumsOfFloat64(t *testing.T) {
 // threads, give the same bits for any number of threads, and what small ones do.
 func TestLargeArrays(t *testing.T) {
 	t.Cleanup(func() { cpu.SetNumThreads(0); cpu.StopWorkers() })
-	shapes := [][]int{{300, 300}, {1, 140000}, {140000, 1}, {3, 50001}, {50001, 3}, {1100, 64}}
+	shapes := [][]int{{600, 500}, {1, 270000}, {270000, 1}, {3, 90001}, {90001, 3}, {4200, 64}}
 	if testing.Short() {
 		shapes = shapes[:1]
 	}
