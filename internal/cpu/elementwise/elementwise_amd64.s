@@ -64,6 +64,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func addPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, MMX+
+TEXT ·addPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	PREFETCHT0 2080(DX)(SI*1)
+	VMOVUPS    32(DX)(SI*1), Y2
+	PREFETCHT0 2080(BX)(SI*1)
+	VMOVUPS    32(BX)(SI*1), Y3
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Y4
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Y5
+	PREFETCHT0 2144(DX)(SI*1)
+	VMOVUPS    96(DX)(SI*1), Y6
+	PREFETCHT0 2144(BX)(SI*1)
+	VMOVUPS    96(BX)(SI*1), Y7
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	VADDPS     Y3, Y2, Y0
+	VMOVNTPS   Y0, 32(CX)(SI*1)
+	VADDPS     Y5, Y4, Y0
+	VMOVNTPS   Y0, 64(CX)(SI*1)
+	VADDPS     Y7, Y6, Y0
+	VMOVNTPS   Y0, 96(CX)(SI*1)
+	ADDQ       $0x00000080, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	ADDQ       $0x00000020, SI
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), DI
+	SUBQ       AX, DI
+	VMOVUPS    (DI), Y0
+	VMASKMOVPS (DX)(SI*1), Y0, Y1
+	VMASKMOVPS (BX)(SI*1), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func addRightAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, SSE2
 TEXT ·addRightAVX2(SB), NOSPLIT, $0-56
@@ -117,6 +188,68 @@ end1:
 	VMASKMOVPS Y0, Y1, (CX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func addRightPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, MMX+, SSE2
+TEXT ·addRightPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Y0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	PREFETCHT0 2080(DX)(BX*1)
+	VMOVUPS    32(DX)(BX*1), Y2
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Y3
+	PREFETCHT0 2144(DX)(BX*1)
+	VMOVUPS    96(DX)(BX*1), Y4
+	VADDPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	VADDPS     Y0, Y2, Y1
+	VMOVNTPS   Y1, 32(CX)(BX*1)
+	VADDPS     Y0, Y3, Y1
+	VMOVNTPS   Y1, 64(CX)(BX*1)
+	VADDPS     Y0, Y4, Y1
+	VMOVNTPS   Y1, 96(CX)(BX*1)
+	ADDQ       $0x00000080, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	VADDPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	ADDQ       $0x00000020, BX
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), SI
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS (DX)(BX*1), Y1, Y2
+	VADDPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -180,6 +313,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func subPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, MMX+
+TEXT ·subPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	PREFETCHT0 2080(DX)(SI*1)
+	VMOVUPS    32(DX)(SI*1), Y2
+	PREFETCHT0 2080(BX)(SI*1)
+	VMOVUPS    32(BX)(SI*1), Y3
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Y4
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Y5
+	PREFETCHT0 2144(DX)(SI*1)
+	VMOVUPS    96(DX)(SI*1), Y6
+	PREFETCHT0 2144(BX)(SI*1)
+	VMOVUPS    96(BX)(SI*1), Y7
+	VSUBPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	VSUBPS     Y3, Y2, Y0
+	VMOVNTPS   Y0, 32(CX)(SI*1)
+	VSUBPS     Y5, Y4, Y0
+	VMOVNTPS   Y0, 64(CX)(SI*1)
+	VSUBPS     Y7, Y6, Y0
+	VMOVNTPS   Y0, 96(CX)(SI*1)
+	ADDQ       $0x00000080, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	ADDQ       $0x00000020, SI
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), DI
+	SUBQ       AX, DI
+	VMOVUPS    (DI), Y0
+	VMASKMOVPS (DX)(SI*1), Y0, Y1
+	VMASKMOVPS (BX)(SI*1), Y0, Y2
+	VSUBPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func subRightAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, SSE2
 TEXT ·subRightAVX2(SB), NOSPLIT, $0-56
@@ -233,6 +437,68 @@ end1:
 	VMASKMOVPS Y0, Y1, (CX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func subRightPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, MMX+, SSE2
+TEXT ·subRightPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Y0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	PREFETCHT0 2080(DX)(BX*1)
+	VMOVUPS    32(DX)(BX*1), Y2
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Y3
+	PREFETCHT0 2144(DX)(BX*1)
+	VMOVUPS    96(DX)(BX*1), Y4
+	VSUBPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	VSUBPS     Y0, Y2, Y1
+	VMOVNTPS   Y1, 32(CX)(BX*1)
+	VSUBPS     Y0, Y3, Y1
+	VMOVNTPS   Y1, 64(CX)(BX*1)
+	VSUBPS     Y0, Y4, Y1
+	VMOVNTPS   Y1, 96(CX)(BX*1)
+	ADDQ       $0x00000080, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	VSUBPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	ADDQ       $0x00000020, BX
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), SI
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS (DX)(BX*1), Y1, Y2
+	VSUBPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -352,6 +618,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, MMX+
+TEXT ·mulPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	PREFETCHT0 2080(DX)(SI*1)
+	VMOVUPS    32(DX)(SI*1), Y2
+	PREFETCHT0 2080(BX)(SI*1)
+	VMOVUPS    32(BX)(SI*1), Y3
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Y4
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Y5
+	PREFETCHT0 2144(DX)(SI*1)
+	VMOVUPS    96(DX)(SI*1), Y6
+	PREFETCHT0 2144(BX)(SI*1)
+	VMOVUPS    96(BX)(SI*1), Y7
+	VMULPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	VMULPS     Y3, Y2, Y0
+	VMOVNTPS   Y0, 32(CX)(SI*1)
+	VMULPS     Y5, Y4, Y0
+	VMOVNTPS   Y0, 64(CX)(SI*1)
+	VMULPS     Y7, Y6, Y0
+	VMOVNTPS   Y0, 96(CX)(SI*1)
+	ADDQ       $0x00000080, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	VMULPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	ADDQ       $0x00000020, SI
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), DI
+	SUBQ       AX, DI
+	VMOVUPS    (DI), Y0
+	VMASKMOVPS (DX)(SI*1), Y0, Y1
+	VMASKMOVPS (BX)(SI*1), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func mulRightAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, SSE2
 TEXT ·mulRightAVX2(SB), NOSPLIT, $0-56
@@ -405,6 +742,68 @@ end1:
 	VMASKMOVPS Y0, Y1, (CX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func mulRightPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, MMX+, SSE2
+TEXT ·mulRightPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Y0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	PREFETCHT0 2080(DX)(BX*1)
+	VMOVUPS    32(DX)(BX*1), Y2
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Y3
+	PREFETCHT0 2144(DX)(BX*1)
+	VMOVUPS    96(DX)(BX*1), Y4
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	VMULPS     Y0, Y2, Y1
+	VMOVNTPS   Y1, 32(CX)(BX*1)
+	VMULPS     Y0, Y3, Y1
+	VMOVNTPS   Y1, 64(CX)(BX*1)
+	VMULPS     Y0, Y4, Y1
+	VMOVNTPS   Y1, 96(CX)(BX*1)
+	ADDQ       $0x00000080, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	ADDQ       $0x00000020, BX
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), SI
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS (DX)(BX*1), Y1, Y2
+	VMULPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -468,6 +867,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func divPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, MMX+
+TEXT ·divPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	PREFETCHT0 2080(DX)(SI*1)
+	VMOVUPS    32(DX)(SI*1), Y2
+	PREFETCHT0 2080(BX)(SI*1)
+	VMOVUPS    32(BX)(SI*1), Y3
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Y4
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Y5
+	PREFETCHT0 2144(DX)(SI*1)
+	VMOVUPS    96(DX)(SI*1), Y6
+	PREFETCHT0 2144(BX)(SI*1)
+	VMOVUPS    96(BX)(SI*1), Y7
+	VDIVPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	VDIVPS     Y3, Y2, Y0
+	VMOVNTPS   Y0, 32(CX)(SI*1)
+	VDIVPS     Y5, Y4, Y0
+	VMOVNTPS   Y0, 64(CX)(SI*1)
+	VDIVPS     Y7, Y6, Y0
+	VMOVNTPS   Y0, 96(CX)(SI*1)
+	ADDQ       $0x00000080, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Y0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Y1
+	VDIVPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (CX)(SI*1)
+	ADDQ       $0x00000020, SI
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), DI
+	SUBQ       AX, DI
+	VMOVUPS    (DI), Y0
+	VMASKMOVPS (DX)(SI*1), Y0, Y1
+	VMASKMOVPS (BX)(SI*1), Y0, Y2
+	VDIVPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func divRightAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, SSE2
 TEXT ·divRightAVX2(SB), NOSPLIT, $0-56
@@ -521,6 +991,68 @@ end1:
 	VMASKMOVPS Y0, Y1, (CX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func divRightPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, MMX+, SSE2
+TEXT ·divRightPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Y0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	PREFETCHT0 2080(DX)(BX*1)
+	VMOVUPS    32(DX)(BX*1), Y2
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Y3
+	PREFETCHT0 2144(DX)(BX*1)
+	VMOVUPS    96(DX)(BX*1), Y4
+	VDIVPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	VDIVPS     Y0, Y2, Y1
+	VMOVNTPS   Y1, 32(CX)(BX*1)
+	VDIVPS     Y0, Y3, Y1
+	VMOVNTPS   Y1, 64(CX)(BX*1)
+	VDIVPS     Y0, Y4, Y1
+	VMOVNTPS   Y1, 96(CX)(BX*1)
+	ADDQ       $0x00000080, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	VDIVPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	ADDQ       $0x00000020, BX
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), SI
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS (DX)(BX*1), Y1, Y2
+	VDIVPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -1151,6 +1683,66 @@ done:
 	VZEROUPPER
 	RET
 
+// func reluPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, MMX+
+TEXT ·reluPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ   n+0(FP), AX
+	MOVQ   d+8(FP), CX
+	MOVQ   a+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	XORQ   BX, BX
+
+loop4:
+	SUBQ       $0x00000020, AX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	PREFETCHT0 2080(DX)(BX*1)
+	VMOVUPS    32(DX)(BX*1), Y2
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Y3
+	PREFETCHT0 2144(DX)(BX*1)
+	VMOVUPS    96(DX)(BX*1), Y4
+	VMAXPS     Y1, Y0, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	VMAXPS     Y2, Y0, Y1
+	VMOVNTPS   Y1, 32(CX)(BX*1)
+	VMAXPS     Y3, Y0, Y1
+	VMOVNTPS   Y1, 64(CX)(BX*1)
+	VMAXPS     Y4, Y0, Y1
+	VMOVNTPS   Y1, 96(CX)(BX*1)
+	ADDQ       $0x00000080, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ       $0x00000008, AX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Y1
+	VMAXPS     Y1, Y0, Y1
+	VMOVNTPS   Y1, (CX)(BX*1)
+	ADDQ       $0x00000020, BX
+	JMP        loop1
+
+end1:
+	ADDQ       $0x00000008, AX
+	JZ         done
+	SHLQ       $0x02, AX
+	LEAQ       tails<>+64(SB), SI
+	SUBQ       AX, SI
+	VMOVUPS    (SI), Y1
+	VMASKMOVPS (DX)(BX*1), Y1, Y2
+	VMAXPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func sqrtAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX
 TEXT ·sqrtAVX2(SB), NOSPLIT, $0-56
@@ -1594,6 +2186,80 @@ end1:
 	VMASKMOVPS  Y2, Y1, (CX)(SI*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func addScaledPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, FMA3, MMX+, SSE2
+TEXT ·addScaledPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         v+40(FP), SI
+	MOVQ         SI, X0
+	VBROADCASTSS X0, Y0
+	XORQ         SI, SI
+
+loop4:
+	SUBQ        $0x00000020, AX
+	JL          end4
+	PREFETCHT0  2048(DX)(SI*1)
+	VMOVUPS     (DX)(SI*1), Y1
+	PREFETCHT0  2048(BX)(SI*1)
+	VMOVUPS     (BX)(SI*1), Y2
+	PREFETCHT0  2080(DX)(SI*1)
+	VMOVUPS     32(DX)(SI*1), Y3
+	PREFETCHT0  2080(BX)(SI*1)
+	VMOVUPS     32(BX)(SI*1), Y4
+	PREFETCHT0  2112(DX)(SI*1)
+	VMOVUPS     64(DX)(SI*1), Y5
+	PREFETCHT0  2112(BX)(SI*1)
+	VMOVUPS     64(BX)(SI*1), Y6
+	PREFETCHT0  2144(DX)(SI*1)
+	VMOVUPS     96(DX)(SI*1), Y7
+	PREFETCHT0  2144(BX)(SI*1)
+	VMOVUPS     96(BX)(SI*1), Y8
+	VFMADD231PS Y0, Y2, Y1
+	VMOVNTPS    Y1, (CX)(SI*1)
+	VFMADD231PS Y0, Y4, Y3
+	VMOVNTPS    Y3, 32(CX)(SI*1)
+	VFMADD231PS Y0, Y6, Y5
+	VMOVNTPS    Y5, 64(CX)(SI*1)
+	VFMADD231PS Y0, Y8, Y7
+	VMOVNTPS    Y7, 96(CX)(SI*1)
+	ADDQ        $0x00000080, SI
+	JMP         loop4
+
+end4:
+	ADDQ $0x00000020, AX
+
+loop1:
+	SUBQ        $0x00000008, AX
+	JL          end1
+	PREFETCHT0  2048(DX)(SI*1)
+	VMOVUPS     (DX)(SI*1), Y1
+	PREFETCHT0  2048(BX)(SI*1)
+	VMOVUPS     (BX)(SI*1), Y2
+	VFMADD231PS Y0, Y2, Y1
+	VMOVNTPS    Y1, (CX)(SI*1)
+	ADDQ        $0x00000020, SI
+	JMP         loop1
+
+end1:
+	ADDQ        $0x00000008, AX
+	JZ          done
+	SHLQ        $0x02, AX
+	LEAQ        tails<>+64(SB), DI
+	SUBQ        AX, DI
+	VMOVUPS     (DI), Y1
+	VMASKMOVPS  (DX)(SI*1), Y1, Y2
+	VMASKMOVPS  (BX)(SI*1), Y1, Y3
+	VFMADD231PS Y0, Y3, Y2
+	VMASKMOVPS  Y2, Y1, (CX)(SI*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3644,6 +4310,92 @@ done:
 	VZEROUPPER
 	RET
 
+// func expPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·expPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	XORQ BX, BX
+
+loop1:
+	SUBQ         $0x00000008, AX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Y0
+	VMOVUPS      constants<>+640(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+704(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+64(SB), Y1
+	VFMADD231PS  constants<>+0(SB), Y0, Y1
+	VSUBPS       constants<>+64(SB), Y1, Y2
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS constants<>+128(SB), Y2, Y0
+	VFNMADD231PS constants<>+192(SB), Y2, Y0
+	VMOVUPS      constants<>+256(SB), Y2
+	VFMADD213PS  constants<>+320(SB), Y0, Y2
+	VFMADD213PS  constants<>+384(SB), Y0, Y2
+	VFMADD213PS  constants<>+448(SB), Y0, Y2
+	VFMADD213PS  constants<>+512(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VFMADD213PS  Y0, Y3, Y2
+	VADDPS       constants<>+576(SB), Y2, Y2
+	VPSUBD       constants<>+64(SB), Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPSUBD       Y1, Y0, Y0
+	VPADDD       constants<>+768(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y2, Y2
+	VPADDD       constants<>+768(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VMOVNTPS     Y2, (CX)(BX*1)
+	ADDQ         $0x00000020, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000008, AX
+	JZ           done
+	SHLQ         $0x02, AX
+	LEAQ         tails<>+64(SB), SI
+	SUBQ         AX, SI
+	VMOVUPS      (SI), Y0
+	VMASKMOVPS   (DX)(BX*1), Y0, Y1
+	VMOVUPS      constants<>+640(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VFMADD231PS  constants<>+0(SB), Y1, Y2
+	VSUBPS       constants<>+64(SB), Y2, Y3
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS constants<>+128(SB), Y3, Y1
+	VFNMADD231PS constants<>+192(SB), Y3, Y1
+	VMOVUPS      constants<>+256(SB), Y3
+	VFMADD213PS  constants<>+320(SB), Y1, Y3
+	VFMADD213PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+448(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y4
+	VFMADD213PS  Y1, Y4, Y3
+	VADDPS       constants<>+576(SB), Y3, Y3
+	VPSUBD       constants<>+64(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+768(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       constants<>+768(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (CX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func expm1AVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expm1AVX2(SB), NOSPLIT, $0-56
@@ -3833,6 +4585,101 @@ done:
 	VZEROUPPER
 	RET
 
+// func sigmoidPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·sigmoidPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ   n+0(FP), AX
+	MOVQ   d+8(FP), CX
+	MOVQ   a+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	XORQ   BX, BX
+
+loop1:
+	SUBQ         $0x00000008, AX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Y1
+	VORPS        constants<>+1024(SB), Y1, Y2
+	VMOVUPS      constants<>+640(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VFMADD231PS  constants<>+0(SB), Y2, Y3
+	VSUBPS       constants<>+64(SB), Y3, Y4
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS constants<>+128(SB), Y4, Y2
+	VFNMADD231PS constants<>+192(SB), Y4, Y2
+	VMOVUPS      constants<>+256(SB), Y4
+	VFMADD213PS  constants<>+320(SB), Y2, Y4
+	VFMADD213PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+448(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       constants<>+576(SB), Y4, Y4
+	VPSUBD       constants<>+64(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+768(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VPADDD       constants<>+768(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x11, Y0, Y1, Y1
+	VMOVUPS      constants<>+576(SB), Y2
+	VBLENDVPS    Y1, Y4, Y2, Y1
+	VADDPS       constants<>+576(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMOVNTPS     Y1, (CX)(BX*1)
+	ADDQ         $0x00000020, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000008, AX
+	JZ           done
+	SHLQ         $0x02, AX
+	LEAQ         tails<>+64(SB), SI
+	SUBQ         AX, SI
+	VMOVUPS      (SI), Y1
+	VMASKMOVPS   (DX)(BX*1), Y1, Y2
+	VORPS        constants<>+1024(SB), Y2, Y3
+	VMOVUPS      constants<>+640(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VFMADD231PS  constants<>+0(SB), Y3, Y4
+	VSUBPS       constants<>+64(SB), Y4, Y5
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS constants<>+128(SB), Y5, Y3
+	VFNMADD231PS constants<>+192(SB), Y5, Y3
+	VMOVUPS      constants<>+256(SB), Y5
+	VFMADD213PS  constants<>+320(SB), Y3, Y5
+	VFMADD213PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+448(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       constants<>+576(SB), Y5, Y5
+	VPSUBD       constants<>+64(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+768(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       constants<>+768(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VCMPPS       $0x11, Y0, Y2, Y0
+	VMOVUPS      constants<>+576(SB), Y2
+	VBLENDVPS    Y0, Y5, Y2, Y0
+	VADDPS       constants<>+576(SB), Y5, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, (CX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func tanhAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-56
@@ -3948,6 +4795,126 @@ end1:
 	VMASKMOVPS   Y2, Y0, (CX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tanhPastAVX2(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tanhPastAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), AX
+	MOVQ d+8(FP), CX
+	MOVQ a+16(FP), DX
+	XORQ BX, BX
+
+loop1:
+	SUBQ         $0x00000008, AX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Y0
+	VANDPS       constants<>+960(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y2
+	VMOVUPS      constants<>+1088(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VFMADD231PS  constants<>+0(SB), Y2, Y3
+	VSUBPS       constants<>+64(SB), Y3, Y4
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS constants<>+128(SB), Y4, Y2
+	VFNMADD231PS constants<>+192(SB), Y4, Y2
+	VMOVUPS      constants<>+256(SB), Y4
+	VFMADD213PS  constants<>+320(SB), Y2, Y4
+	VFMADD213PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+448(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y4
+	VADDPS       constants<>+576(SB), Y4, Y4
+	VPSUBD       constants<>+64(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+768(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VPADDD       constants<>+768(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VADDPS       constants<>+576(SB), Y4, Y4
+	VMOVUPS      constants<>+1536(SB), Y2
+	VDIVPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+576(SB), Y3
+	VSUBPS       Y2, Y3, Y2
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      constants<>+1152(SB), Y4
+	VFMADD213PS  constants<>+1216(SB), Y3, Y4
+	VFMADD213PS  constants<>+1280(SB), Y3, Y4
+	VFMADD213PS  constants<>+1344(SB), Y3, Y4
+	VFMADD213PS  constants<>+1408(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VFMADD213PS  Y0, Y0, Y4
+	VCMPPS       $0x15, constants<>+1472(SB), Y1, Y1
+	VBLENDVPS    Y1, Y2, Y4, Y1
+	VANDPS       constants<>+1024(SB), Y0, Y0
+	VORPS        Y0, Y1, Y1
+	VMOVNTPS     Y1, (CX)(BX*1)
+	ADDQ         $0x00000020, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000008, AX
+	JZ           done
+	SHLQ         $0x02, AX
+	LEAQ         tails<>+64(SB), SI
+	SUBQ         AX, SI
+	VMOVUPS      (SI), Y0
+	VMASKMOVPS   (DX)(BX*1), Y0, Y1
+	VANDPS       constants<>+960(SB), Y1, Y2
+	VADDPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1088(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VFMADD231PS  constants<>+0(SB), Y3, Y4
+	VSUBPS       constants<>+64(SB), Y4, Y5
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS constants<>+128(SB), Y5, Y3
+	VFNMADD231PS constants<>+192(SB), Y5, Y3
+	VMOVUPS      constants<>+256(SB), Y5
+	VFMADD213PS  constants<>+320(SB), Y3, Y5
+	VFMADD213PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+448(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       constants<>+576(SB), Y5, Y5
+	VPSUBD       constants<>+64(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+768(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       constants<>+768(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VADDPS       constants<>+576(SB), Y5, Y5
+	VMOVUPS      constants<>+1536(SB), Y3
+	VDIVPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+576(SB), Y4
+	VSUBPS       Y3, Y4, Y3
+	VMULPS       Y1, Y1, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VFMADD213PS  constants<>+1216(SB), Y4, Y5
+	VFMADD213PS  constants<>+1280(SB), Y4, Y5
+	VFMADD213PS  constants<>+1344(SB), Y4, Y5
+	VFMADD213PS  constants<>+1408(SB), Y4, Y5
+	VMULPS       Y4, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VCMPPS       $0x15, constants<>+1472(SB), Y2, Y2
+	VBLENDVPS    Y2, Y3, Y5, Y2
+	VANDPS       constants<>+1024(SB), Y1, Y1
+	VORPS        Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (CX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -4817,6 +5784,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func addPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·addPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Z2
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Z3
+	PREFETCHT0 2176(DX)(SI*1)
+	VMOVUPS    128(DX)(SI*1), Z4
+	PREFETCHT0 2176(BX)(SI*1)
+	VMOVUPS    128(BX)(SI*1), Z5
+	PREFETCHT0 2240(DX)(SI*1)
+	VMOVUPS    192(DX)(SI*1), Z6
+	PREFETCHT0 2240(BX)(SI*1)
+	VMOVUPS    192(BX)(SI*1), Z7
+	VADDPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	VADDPS     Z3, Z2, Z0
+	VMOVNTPS   Z0, 64(AX)(SI*1)
+	VADDPS     Z5, Z4, Z0
+	VMOVNTPS   Z0, 128(AX)(SI*1)
+	VADDPS     Z7, Z6, Z0
+	VMOVNTPS   Z0, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	ADDQ       $0x00000040, SI
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(SI*1), K1, Z0
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func addRightAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512F, SSE2
 TEXT ·addRightAVX512(SB), NOSPLIT, $0-56
@@ -4870,6 +5908,68 @@ end1:
 	VMOVUPS   Z0, K1, (AX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func addRightPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+, SSE2
+TEXT ·addRightPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Z0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Z2
+	PREFETCHT0 2176(DX)(BX*1)
+	VMOVUPS    128(DX)(BX*1), Z3
+	PREFETCHT0 2240(DX)(BX*1)
+	VMOVUPS    192(DX)(BX*1), Z4
+	VADDPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	VADDPS     Z0, Z2, Z1
+	VMOVNTPS   Z1, 64(AX)(BX*1)
+	VADDPS     Z0, Z3, Z1
+	VMOVNTPS   Z1, 128(AX)(BX*1)
+	VADDPS     Z0, Z4, Z1
+	VMOVNTPS   Z1, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	VADDPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	ADDQ       $0x00000040, BX
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -4933,6 +6033,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func subPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·subPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Z2
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Z3
+	PREFETCHT0 2176(DX)(SI*1)
+	VMOVUPS    128(DX)(SI*1), Z4
+	PREFETCHT0 2176(BX)(SI*1)
+	VMOVUPS    128(BX)(SI*1), Z5
+	PREFETCHT0 2240(DX)(SI*1)
+	VMOVUPS    192(DX)(SI*1), Z6
+	PREFETCHT0 2240(BX)(SI*1)
+	VMOVUPS    192(BX)(SI*1), Z7
+	VSUBPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	VSUBPS     Z3, Z2, Z0
+	VMOVNTPS   Z0, 64(AX)(SI*1)
+	VSUBPS     Z5, Z4, Z0
+	VMOVNTPS   Z0, 128(AX)(SI*1)
+	VSUBPS     Z7, Z6, Z0
+	VMOVNTPS   Z0, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	VSUBPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	ADDQ       $0x00000040, SI
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(SI*1), K1, Z0
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func subRightAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512F, SSE2
 TEXT ·subRightAVX512(SB), NOSPLIT, $0-56
@@ -4986,6 +6157,68 @@ end1:
 	VMOVUPS   Z0, K1, (AX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func subRightPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+, SSE2
+TEXT ·subRightPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Z0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Z2
+	PREFETCHT0 2176(DX)(BX*1)
+	VMOVUPS    128(DX)(BX*1), Z3
+	PREFETCHT0 2240(DX)(BX*1)
+	VMOVUPS    192(DX)(BX*1), Z4
+	VSUBPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	VSUBPS     Z0, Z2, Z1
+	VMOVNTPS   Z1, 64(AX)(BX*1)
+	VSUBPS     Z0, Z3, Z1
+	VMOVNTPS   Z1, 128(AX)(BX*1)
+	VSUBPS     Z0, Z4, Z1
+	VMOVNTPS   Z1, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	VSUBPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	ADDQ       $0x00000040, BX
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VSUBPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -5105,6 +6338,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·mulPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Z2
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Z3
+	PREFETCHT0 2176(DX)(SI*1)
+	VMOVUPS    128(DX)(SI*1), Z4
+	PREFETCHT0 2176(BX)(SI*1)
+	VMOVUPS    128(BX)(SI*1), Z5
+	PREFETCHT0 2240(DX)(SI*1)
+	VMOVUPS    192(DX)(SI*1), Z6
+	PREFETCHT0 2240(BX)(SI*1)
+	VMOVUPS    192(BX)(SI*1), Z7
+	VMULPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	VMULPS     Z3, Z2, Z0
+	VMOVNTPS   Z0, 64(AX)(SI*1)
+	VMULPS     Z5, Z4, Z0
+	VMOVNTPS   Z0, 128(AX)(SI*1)
+	VMULPS     Z7, Z6, Z0
+	VMOVNTPS   Z0, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	VMULPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	ADDQ       $0x00000040, SI
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(SI*1), K1, Z0
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func mulRightAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512F, SSE2
 TEXT ·mulRightAVX512(SB), NOSPLIT, $0-56
@@ -5158,6 +6462,68 @@ end1:
 	VMOVUPS   Z0, K1, (AX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func mulRightPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+, SSE2
+TEXT ·mulRightPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Z0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Z2
+	PREFETCHT0 2176(DX)(BX*1)
+	VMOVUPS    128(DX)(BX*1), Z3
+	PREFETCHT0 2240(DX)(BX*1)
+	VMOVUPS    192(DX)(BX*1), Z4
+	VMULPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	VMULPS     Z0, Z2, Z1
+	VMOVNTPS   Z1, 64(AX)(BX*1)
+	VMULPS     Z0, Z3, Z1
+	VMOVNTPS   Z1, 128(AX)(BX*1)
+	VMULPS     Z0, Z4, Z1
+	VMOVNTPS   Z1, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	ADDQ       $0x00000040, BX
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VMULPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -5221,6 +6587,77 @@ done:
 	VZEROUPPER
 	RET
 
+// func divPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·divPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), CX
+	MOVQ d+8(FP), AX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	XORQ SI, SI
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	PREFETCHT0 2112(DX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Z2
+	PREFETCHT0 2112(BX)(SI*1)
+	VMOVUPS    64(BX)(SI*1), Z3
+	PREFETCHT0 2176(DX)(SI*1)
+	VMOVUPS    128(DX)(SI*1), Z4
+	PREFETCHT0 2176(BX)(SI*1)
+	VMOVUPS    128(BX)(SI*1), Z5
+	PREFETCHT0 2240(DX)(SI*1)
+	VMOVUPS    192(DX)(SI*1), Z6
+	PREFETCHT0 2240(BX)(SI*1)
+	VMOVUPS    192(BX)(SI*1), Z7
+	VDIVPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	VDIVPS     Z3, Z2, Z0
+	VMOVNTPS   Z0, 64(AX)(SI*1)
+	VDIVPS     Z5, Z4, Z0
+	VMOVNTPS   Z0, 128(AX)(SI*1)
+	VDIVPS     Z7, Z6, Z0
+	VMOVNTPS   Z0, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z0
+	PREFETCHT0 2048(BX)(SI*1)
+	VMOVUPS    (BX)(SI*1), Z1
+	VDIVPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*1)
+	ADDQ       $0x00000040, SI
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, DI
+	SHLQ      CL, DI
+	DECQ      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(SI*1), K1, Z0
+	VMOVUPS.Z (BX)(SI*1), K1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func divRightAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512F, SSE2
 TEXT ·divRightAVX512(SB), NOSPLIT, $0-56
@@ -5274,6 +6711,68 @@ end1:
 	VMOVUPS   Z0, K1, (AX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func divRightPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+, SSE2
+TEXT ·divRightPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	MOVQ         v+40(FP), BX
+	MOVQ         BX, X0
+	VBROADCASTSS X0, Z0
+	XORQ         BX, BX
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Z2
+	PREFETCHT0 2176(DX)(BX*1)
+	VMOVUPS    128(DX)(BX*1), Z3
+	PREFETCHT0 2240(DX)(BX*1)
+	VMOVUPS    192(DX)(BX*1), Z4
+	VDIVPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	VDIVPS     Z0, Z2, Z1
+	VMOVNTPS   Z1, 64(AX)(BX*1)
+	VDIVPS     Z0, Z3, Z1
+	VMOVNTPS   Z1, 128(AX)(BX*1)
+	VDIVPS     Z0, Z4, Z1
+	VMOVNTPS   Z1, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	VDIVPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	ADDQ       $0x00000040, BX
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VDIVPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -5904,6 +7403,66 @@ done:
 	VZEROUPPER
 	RET
 
+// func reluPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·reluPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ   n+0(FP), CX
+	MOVQ   d+8(FP), AX
+	MOVQ   a+16(FP), DX
+	VPXORQ Z0, Z0, Z0
+	XORQ   BX, BX
+
+loop4:
+	SUBQ       $0x00000040, CX
+	JL         end4
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	PREFETCHT0 2112(DX)(BX*1)
+	VMOVUPS    64(DX)(BX*1), Z2
+	PREFETCHT0 2176(DX)(BX*1)
+	VMOVUPS    128(DX)(BX*1), Z3
+	PREFETCHT0 2240(DX)(BX*1)
+	VMOVUPS    192(DX)(BX*1), Z4
+	VMAXPS     Z1, Z0, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	VMAXPS     Z2, Z0, Z1
+	VMOVNTPS   Z1, 64(AX)(BX*1)
+	VMAXPS     Z3, Z0, Z1
+	VMOVNTPS   Z1, 128(AX)(BX*1)
+	VMAXPS     Z4, Z0, Z1
+	VMOVNTPS   Z1, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	JMP        loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ       $0x00000010, CX
+	JL         end1
+	PREFETCHT0 2048(DX)(BX*1)
+	VMOVUPS    (DX)(BX*1), Z1
+	VMAXPS     Z1, Z0, Z1
+	VMOVNTPS   Z1, (AX)(BX*1)
+	ADDQ       $0x00000040, BX
+	JMP        loop1
+
+end1:
+	ADDQ      $0x00000010, CX
+	JZ        done
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func sqrtAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512F
 TEXT ·sqrtAVX512(SB), NOSPLIT, $0-56
@@ -6347,6 +7906,80 @@ end1:
 	VMOVUPS     Z1, K1, (AX)(SI*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func addScaledPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+, SSE2
+TEXT ·addScaledPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	MOVQ         b+24(FP), BX
+	MOVQ         v+40(FP), SI
+	MOVQ         SI, X0
+	VBROADCASTSS X0, Z0
+	XORQ         SI, SI
+
+loop4:
+	SUBQ        $0x00000040, CX
+	JL          end4
+	PREFETCHT0  2048(DX)(SI*1)
+	VMOVUPS     (DX)(SI*1), Z1
+	PREFETCHT0  2048(BX)(SI*1)
+	VMOVUPS     (BX)(SI*1), Z2
+	PREFETCHT0  2112(DX)(SI*1)
+	VMOVUPS     64(DX)(SI*1), Z3
+	PREFETCHT0  2112(BX)(SI*1)
+	VMOVUPS     64(BX)(SI*1), Z4
+	PREFETCHT0  2176(DX)(SI*1)
+	VMOVUPS     128(DX)(SI*1), Z5
+	PREFETCHT0  2176(BX)(SI*1)
+	VMOVUPS     128(BX)(SI*1), Z6
+	PREFETCHT0  2240(DX)(SI*1)
+	VMOVUPS     192(DX)(SI*1), Z7
+	PREFETCHT0  2240(BX)(SI*1)
+	VMOVUPS     192(BX)(SI*1), Z8
+	VFMADD231PS Z0, Z2, Z1
+	VMOVNTPS    Z1, (AX)(SI*1)
+	VFMADD231PS Z0, Z4, Z3
+	VMOVNTPS    Z3, 64(AX)(SI*1)
+	VFMADD231PS Z0, Z6, Z5
+	VMOVNTPS    Z5, 128(AX)(SI*1)
+	VFMADD231PS Z0, Z8, Z7
+	VMOVNTPS    Z7, 192(AX)(SI*1)
+	ADDQ        $0x00000100, SI
+	JMP         loop4
+
+end4:
+	ADDQ $0x00000040, CX
+
+loop1:
+	SUBQ        $0x00000010, CX
+	JL          end1
+	PREFETCHT0  2048(DX)(SI*1)
+	VMOVUPS     (DX)(SI*1), Z1
+	PREFETCHT0  2048(BX)(SI*1)
+	VMOVUPS     (BX)(SI*1), Z2
+	VFMADD231PS Z0, Z2, Z1
+	VMOVNTPS    Z1, (AX)(SI*1)
+	ADDQ        $0x00000040, SI
+	JMP         loop1
+
+end1:
+	ADDQ        $0x00000010, CX
+	JZ          done
+	MOVQ        $0x00000001, DI
+	SHLQ        CL, DI
+	DECQ        DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (DX)(SI*1), K1, Z1
+	VMOVUPS.Z   (BX)(SI*1), K1, Z2
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, K1, (AX)(SI*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -8389,6 +10022,84 @@ done:
 	VZEROUPPER
 	RET
 
+// func expPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·expPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+64(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+640(SB), Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	XORQ         BX, BX
+
+loop1:
+	SUBQ         $0x00000010, CX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Z12
+	VMAXPS       Z12, Z10, Z12
+	VMINPS       Z12, Z11, Z12
+	VMOVUPS      Z1, Z13
+	VFMADD231PS  Z0, Z12, Z13
+	VSUBPS       Z1, Z13, Z13
+	VMOVUPS      Z12, Z12
+	VFNMADD231PS Z2, Z13, Z12
+	VFNMADD231PS Z3, Z13, Z12
+	VMOVUPS      Z4, Z14
+	VFMADD213PS  Z5, Z12, Z14
+	VFMADD213PS  Z6, Z12, Z14
+	VFMADD213PS  Z7, Z12, Z14
+	VFMADD213PS  Z8, Z12, Z14
+	VMULPS       Z12, Z12, Z15
+	VFMADD213PS  Z12, Z15, Z14
+	VADDPS       Z9, Z14, Z14
+	VSCALEFPS    Z13, Z14, Z12
+	VMOVNTPS     Z12, (AX)(BX*1)
+	ADDQ         $0x00000040, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000010, CX
+	JZ           done
+	MOVQ         $0x00000001, SI
+	SHLQ         CL, SI
+	DECQ         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*1), K1, Z12
+	VMAXPS       Z12, Z10, Z10
+	VMINPS       Z10, Z11, Z10
+	VMOVUPS      Z1, Z11
+	VFMADD231PS  Z0, Z10, Z11
+	VSUBPS       Z1, Z11, Z0
+	VMOVUPS      Z10, Z1
+	VFNMADD231PS Z2, Z0, Z1
+	VFNMADD231PS Z3, Z0, Z1
+	VMOVUPS      Z4, Z2
+	VFMADD213PS  Z5, Z1, Z2
+	VFMADD213PS  Z6, Z1, Z2
+	VFMADD213PS  Z7, Z1, Z2
+	VFMADD213PS  Z8, Z1, Z2
+	VMULPS       Z1, Z1, Z3
+	VFMADD213PS  Z1, Z3, Z2
+	VADDPS       Z9, Z2, Z2
+	VSCALEFPS    Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func expm1AVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·expm1AVX512(SB), NOSPLIT, $0-56
@@ -8565,6 +10276,94 @@ done:
 	VZEROUPPER
 	RET
 
+// func sigmoidPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·sigmoidPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+64(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+640(SB), Z10
+	VBROADCASTSS constants<>+1024(SB), Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	VPXORQ       Z13, Z13, Z13
+	XORQ         BX, BX
+
+loop1:
+	SUBQ         $0x00000010, CX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Z14
+	VORPS        Z11, Z14, Z15
+	VMAXPS       Z15, Z10, Z15
+	VMOVUPS      Z1, Z18
+	VFMADD231PS  Z0, Z15, Z18
+	VSUBPS       Z1, Z18, Z18
+	VMOVUPS      Z15, Z15
+	VFNMADD231PS Z2, Z18, Z15
+	VFNMADD231PS Z3, Z18, Z15
+	VMOVUPS      Z4, Z19
+	VFMADD213PS  Z5, Z15, Z19
+	VFMADD213PS  Z6, Z15, Z19
+	VFMADD213PS  Z7, Z15, Z19
+	VFMADD213PS  Z8, Z15, Z19
+	VMULPS       Z15, Z15, Z20
+	VFMADD213PS  Z15, Z20, Z19
+	VADDPS       Z9, Z19, Z19
+	VSCALEFPS    Z18, Z19, Z15
+	VCMPPS       $0x11, Z13, Z14, K1
+	VBLENDMPS    Z15, Z12, K1, Z16
+	VADDPS       Z12, Z15, Z14
+	VDIVPS       Z14, Z16, Z14
+	VMOVNTPS     Z14, (AX)(BX*1)
+	ADDQ         $0x00000040, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000010, CX
+	JZ           done
+	MOVQ         $0x00000001, SI
+	SHLQ         CL, SI
+	DECQ         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*1), K1, Z14
+	VORPS        Z11, Z14, Z11
+	VMAXPS       Z11, Z10, Z10
+	VMOVUPS      Z1, Z11
+	VFMADD231PS  Z0, Z10, Z11
+	VSUBPS       Z1, Z11, Z0
+	VMOVUPS      Z10, Z1
+	VFNMADD231PS Z2, Z0, Z1
+	VFNMADD231PS Z3, Z0, Z1
+	VMOVUPS      Z4, Z2
+	VFMADD213PS  Z5, Z1, Z2
+	VFMADD213PS  Z6, Z1, Z2
+	VFMADD213PS  Z7, Z1, Z2
+	VFMADD213PS  Z8, Z1, Z2
+	VMULPS       Z1, Z1, Z3
+	VFMADD213PS  Z1, Z3, Z2
+	VADDPS       Z9, Z2, Z2
+	VSCALEFPS    Z0, Z2, Z0
+	VCMPPS       $0x11, Z13, Z14, K2
+	VBLENDMPS    Z0, Z12, K2, Z17
+	VADDPS       Z12, Z0, Z0
+	VDIVPS       Z0, Z17, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*1)
+
+done:
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func tanhAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-56
@@ -8674,6 +10473,120 @@ end1:
 	VMOVUPS      Z18, K1, (AX)(BX*1)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tanhPastAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·tanhPastAVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         d+8(FP), AX
+	MOVQ         a+16(FP), DX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+64(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+1088(SB), Z10
+	VBROADCASTSS constants<>+1152(SB), Z11
+	VBROADCASTSS constants<>+1216(SB), Z12
+	VBROADCASTSS constants<>+1280(SB), Z13
+	XORQ         BX, BX
+
+loop1:
+	SUBQ         $0x00000010, CX
+	JL           end1
+	PREFETCHT0   2048(DX)(BX*1)
+	VMOVUPS      (DX)(BX*1), Z14
+	VANDPS       constants<>+960(SB), Z14, Z15
+	VADDPS       Z15, Z15, Z16
+	VMINPS       Z16, Z10, Z16
+	VMOVUPS      Z1, Z19
+	VFMADD231PS  Z0, Z16, Z19
+	VSUBPS       Z1, Z19, Z19
+	VMOVUPS      Z16, Z16
+	VFNMADD231PS Z2, Z19, Z16
+	VFNMADD231PS Z3, Z19, Z16
+	VMOVUPS      Z4, Z20
+	VFMADD213PS  Z5, Z16, Z20
+	VFMADD213PS  Z6, Z16, Z20
+	VFMADD213PS  Z7, Z16, Z20
+	VFMADD213PS  Z8, Z16, Z20
+	VMULPS       Z16, Z16, Z21
+	VFMADD213PS  Z16, Z21, Z20
+	VADDPS       Z9, Z20, Z20
+	VSCALEFPS    Z19, Z20, Z16
+	VADDPS       Z9, Z16, Z16
+	VMOVUPS      constants<>+1536(SB), Z19
+	VDIVPS       Z16, Z19, Z16
+	VSUBPS       Z16, Z9, Z16
+	VMULPS       Z14, Z14, Z19
+	VMOVUPS      Z11, Z20
+	VFMADD213PS  Z12, Z19, Z20
+	VFMADD213PS  Z13, Z19, Z20
+	VFMADD213PS  constants<>+1344(SB), Z19, Z20
+	VFMADD213PS  constants<>+1408(SB), Z19, Z20
+	VMULPS       Z19, Z20, Z20
+	VFMADD213PS  Z14, Z14, Z20
+	VCMPPS       $0x15, constants<>+1472(SB), Z15, K1
+	VBLENDMPS    Z16, Z20, K1, Z17
+	VANDPS       constants<>+1024(SB), Z14, Z14
+	VORPS        Z14, Z17, Z17
+	VMOVNTPS     Z17, (AX)(BX*1)
+	ADDQ         $0x00000040, BX
+	JMP          loop1
+
+end1:
+	ADDQ         $0x00000010, CX
+	JZ           done
+	MOVQ         $0x00000001, SI
+	SHLQ         CL, SI
+	DECQ         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*1), K1, Z14
+	VANDPS       constants<>+960(SB), Z14, Z15
+	VADDPS       Z15, Z15, Z16
+	VMINPS       Z16, Z10, Z10
+	VMOVUPS      Z1, Z16
+	VFMADD231PS  Z0, Z10, Z16
+	VSUBPS       Z1, Z16, Z0
+	VMOVUPS      Z10, Z1
+	VFNMADD231PS Z2, Z0, Z1
+	VFNMADD231PS Z3, Z0, Z1
+	VMOVUPS      Z4, Z2
+	VFMADD213PS  Z5, Z1, Z2
+	VFMADD213PS  Z6, Z1, Z2
+	VFMADD213PS  Z7, Z1, Z2
+	VFMADD213PS  Z8, Z1, Z2
+	VMULPS       Z1, Z1, Z3
+	VFMADD213PS  Z1, Z3, Z2
+	VADDPS       Z9, Z2, Z2
+	VSCALEFPS    Z0, Z2, Z0
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      constants<>+1536(SB), Z1
+	VDIVPS       Z0, Z1, Z0
+	VSUBPS       Z0, Z9, Z0
+	VMULPS       Z14, Z14, Z1
+	VMOVUPS      Z11, Z2
+	VFMADD213PS  Z12, Z1, Z2
+	VFMADD213PS  Z13, Z1, Z2
+	VFMADD213PS  constants<>+1344(SB), Z1, Z2
+	VFMADD213PS  constants<>+1408(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VFMADD213PS  Z14, Z14, Z2
+	VCMPPS       $0x15, constants<>+1472(SB), Z15, K2
+	VBLENDMPS    Z0, Z2, K2, Z18
+	VANDPS       constants<>+1024(SB), Z14, Z0
+	VORPS        Z0, Z18, Z18
+	VMOVUPS      Z18, K1, (AX)(BX*1)
+
+done:
+	SFENCE
 	VZEROUPPER
 	RET
 

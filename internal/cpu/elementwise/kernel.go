@@ -29,6 +29,7 @@ type loop func(n int, d, a, b, c unsafe.Pointer, v, w uint64)
 type kernel struct {
 	loop
 	least int
+	past  loop // writes d, a multiple of 64, past the caches; nil if there is none
 }
 
 const (
@@ -39,9 +40,9 @@ const (
 
 // inGo and inVectors make kernels of loops in Go and in assembly.
 
-func inGo(l loop) kernel { return kernel{l, goTask} }
+func inGo(l loop) kernel { return kernel{loop: l, least: goTask} }
 
-func inVectors(l loop) kernel { return kernel{l, vectorTask} }
+func inVectors(l loop) kernel { return kernel{loop: l, least: vectorTask} }
 
 // kernels are the loops of one processor level: its own, and those in Go where
 // it has none.

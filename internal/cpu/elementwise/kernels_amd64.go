@@ -61,6 +61,15 @@ func avx2(k *kernels) {
 		k.unary[f32][op] = inVectors(l)
 	}
 
+	for p, l := range map[*kernel]loop{
+		&k.binary[f32][Add]: addPastAVX2, &k.binary[f32][Sub]: subPastAVX2, &k.binary[f32][Mul]: mulPastAVX2, &k.binary[f32][Div]: divPastAVX2,
+		&k.right[f32][Add]: addRightPastAVX2, &k.right[f32][Sub]: subRightPastAVX2, &k.right[f32][Mul]: mulRightPastAVX2,
+		&k.right[f32][Div]: divRightPastAVX2, &k.addScaled[f32]: addScaledPastAVX2, &k.unary[f32][ReLU]: reluPastAVX2,
+		&k.unary[f32][Exp]: expPastAVX2, &k.unary[f32][Sigmoid]: sigmoidPastAVX2, &k.unary[f32][Tanh]: tanhPastAVX2,
+	} {
+		p.past = l
+	}
+
 	wholeCast(k, f64, f32, 4, float32ToFloat64AVX2)
 	wholeCast(k, f32, f64, 4, float64ToFloat32AVX2)
 	wholeCast(k, f32, cpu.Int32, 8, int32ToFloat32AVX2)
@@ -115,6 +124,15 @@ func avx512(k *kernels) {
 		Tanh: tanhAVX512, Erf: erfAVX512, Sin: reduced(sinAVX512, math.Sin), Cos: reduced(cosAVX512, math.Cos),
 	} {
 		k.unary[f32][op] = inVectors(l)
+	}
+
+	for p, l := range map[*kernel]loop{
+		&k.binary[f32][Add]: addPastAVX512, &k.binary[f32][Sub]: subPastAVX512, &k.binary[f32][Mul]: mulPastAVX512, &k.binary[f32][Div]: divPastAVX512,
+		&k.right[f32][Add]: addRightPastAVX512, &k.right[f32][Sub]: subRightPastAVX512, &k.right[f32][Mul]: mulRightPastAVX512,
+		&k.right[f32][Div]: divRightPastAVX512, &k.addScaled[f32]: addScaledPastAVX512, &k.unary[f32][ReLU]: reluPastAVX512,
+		&k.unary[f32][Exp]: expPastAVX512, &k.unary[f32][Sigmoid]: sigmoidPastAVX512, &k.unary[f32][Tanh]: tanhPastAVX512,
+	} {
+		p.past = l
 	}
 
 	wholeCast(k, f64, f32, 8, float32ToFloat64AVX512)

@@ -10,6 +10,11 @@ import (
 // interrupted: at most some 100 microseconds.
 const callLen = 1 << 16
 
+// largeResult is how many bytes a result has that is written past the caches. It is
+// more than they may keep of it until it is read; to read there what will be
+// overwritten, as a write does otherwise, costs as much as an operand.
+const largeResult = 16 << 20
+
 // forms are the kernels of one operation: on two arrays and, where there are,
 // with a number on the right or on the left.
 type forms struct{ both, right, left kernel }
@@ -112,6 +117,9 @@ func flatRun(k kernel, n int, dst, a, b, c *cpu.Array, v, w uint64) {
 	}
 	if c != nil {
 		x.base[3], x.size[3], x.operands = c.Data, c.DType.Size(), 4
+	}
+	if n*x.size[0] >= largeResult && k.past != nil && uintptr(x.base[0])%64 == 0 && x.base[0] != x.base[1] && x.base[0] != x.base[2] {
+		x.kernel.loop = k.past
 	}
 	if n < 2*k.least {
 		if n > 0 {

@@ -15,6 +15,15 @@ import "unsafe"
 //go:noescape
 func addAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// addPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] + b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // addRightAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -23,6 +32,15 @@ func addAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsa
 //
 //go:noescape
 func addRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// addRightPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] + v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addRightPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // subAVX2 is, for n elements of float32:
 //
@@ -33,6 +51,15 @@ func addRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c
 //go:noescape
 func subAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// subPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] - b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func subPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // subRightAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -41,6 +68,15 @@ func subAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsa
 //
 //go:noescape
 func subRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// subRightPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] - v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func subRightPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // subLeftAVX2 is, for n elements of float32:
 //
@@ -60,6 +96,15 @@ func subLeftAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c 
 //go:noescape
 func mulAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// mulPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] * b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func mulPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // mulRightAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -68,6 +113,15 @@ func mulAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsa
 //
 //go:noescape
 func mulRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// mulRightPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] * v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func mulRightPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // divAVX2 is, for n elements of float32:
 //
@@ -78,6 +132,15 @@ func mulRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c
 //go:noescape
 func divAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// divPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] / b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func divPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // divRightAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -86,6 +149,15 @@ func divAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsa
 //
 //go:noescape
 func divRightAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// divRightPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] / v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func divRightPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // divLeftAVX2 is, for n elements of float32:
 //
@@ -171,6 +243,18 @@ func squareAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c u
 //go:noescape
 func reluAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// reluPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i]
+//		if a[i] < 0 {
+//			d[i] = 0
+//		} // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func reluPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // sqrtAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -242,6 +326,15 @@ func truncAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //
 //go:noescape
 func addScaledAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// addScaledPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = v*b[i] + a[i] // rounded once // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addScaledPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // addcmulAVX2 is, for n elements of float32:
 //
@@ -543,6 +636,15 @@ func clampAVX2f64(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c
 //go:noescape
 func expAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// expPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = exp(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func expPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // expm1AVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -561,6 +663,15 @@ func expm1AVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //go:noescape
 func sigmoidAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// sigmoidPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = sigmoid(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func sigmoidPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // tanhAVX2 is, for n elements of float32:
 //
 //	for i := range n {
@@ -569,6 +680,15 @@ func sigmoidAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c 
 //
 //go:noescape
 func tanhAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// tanhPastAVX2 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = tanh(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func tanhPastAVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // erfAVX2 is, for n elements of float32:
 //
@@ -704,6 +824,15 @@ func uint8ToFloat32AVX2(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Poin
 //go:noescape
 func addAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// addPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] + b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // addRightAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -712,6 +841,15 @@ func addAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //
 //go:noescape
 func addRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// addRightPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] + v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addRightPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // subAVX512 is, for n elements of float32:
 //
@@ -722,6 +860,15 @@ func addRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //go:noescape
 func subAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// subPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] - b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func subPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // subRightAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -730,6 +877,15 @@ func subAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //
 //go:noescape
 func subRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// subRightPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] - v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func subRightPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // subLeftAVX512 is, for n elements of float32:
 //
@@ -749,6 +905,15 @@ func subLeftAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, 
 //go:noescape
 func mulAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// mulPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] * b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func mulPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // mulRightAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -757,6 +922,15 @@ func mulAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //
 //go:noescape
 func mulRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// mulRightPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] * v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func mulRightPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // divAVX512 is, for n elements of float32:
 //
@@ -767,6 +941,15 @@ func mulRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //go:noescape
 func divAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// divPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] / b[i] // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func divPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // divRightAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -775,6 +958,15 @@ func divAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c un
 //
 //go:noescape
 func divRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// divRightPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i] / v // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func divRightPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // divLeftAVX512 is, for n elements of float32:
 //
@@ -860,6 +1052,18 @@ func squareAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c
 //go:noescape
 func reluAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// reluPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = a[i]
+//		if a[i] < 0 {
+//			d[i] = 0
+//		} // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func reluPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // sqrtAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -931,6 +1135,15 @@ func truncAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c 
 //
 //go:noescape
 func addScaledAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// addScaledPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = v*b[i] + a[i] // rounded once // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func addScaledPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // addcmulAVX512 is, for n elements of float32:
 //
@@ -1232,6 +1445,15 @@ func clampAVX512f64(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer,
 //go:noescape
 func expAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// expPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = exp(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func expPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // expm1AVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -1250,6 +1472,15 @@ func expm1AVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c 
 //go:noescape
 func sigmoidAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// sigmoidPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = sigmoid(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func sigmoidPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
 // tanhAVX512 is, for n elements of float32:
 //
 //	for i := range n {
@@ -1258,6 +1489,15 @@ func sigmoidAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, 
 //
 //go:noescape
 func tanhAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
+
+// tanhPastAVX512 is, for n elements of float32:
+//
+//	for i := range n {
+//		d[i] = tanh(a[i]) // past the caches; d is a multiple of 64
+//	}
+//
+//go:noescape
+func tanhPastAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
 // erfAVX512 is, for n elements of float32:
 //

@@ -36,15 +36,37 @@ func begin(l Level, e Element, name, loop string, ptrs ...string) *Kernel {
 	return Begin(l, e, name, signature, doc, ptrs...)
 }
 
+// past are the kernels of float32 with a version that writes past the caches.
+var past = map[string]bool{
+	"add": true, "sub": true, "mul": true, "div": true, "addRight": true, "subRight": true, "mulRight": true, "divRight": true,
+	"addScaled": true, "relu": true, "exp": true, "sigmoid": true, "tanh": true,
+}
+
+// ahead is how many bytes before they are needed such a version asks for its operands:
+// the processor, busy with a function, asks too late.
+const ahead = 2048
+
 // each writes the kernel d[i] = f(inputs[i]...). prepare makes f, and constants
 // before the loop.
 func each(l Level, e Element, name, loop string, unroll int, inputs []string, prepare func(k *Kernel) func(in []V) V) {
-	k := begin(l, e, name, loop, append([]string{"d"}, inputs...)...)
+	ptrs := append([]string{"d"}, inputs...)
+	body(begin(l, e, name, loop, ptrs...), unroll, inputs, prepare)
+	if past[name] && e.Size == 4 {
+		k := begin(l, e, name+"Past", loop+" // past the caches; d is a multiple of 64", ptrs...)
+		k.Past = true
+		body(k, unroll, inputs, prepare)
+	}
+}
+
+func body(k *Kernel, unroll int, inputs []string, prepare func(k *Kernel) func(in []V) V) {
 	f := prepare(k)
 	k.Each(unroll, func(at func(string, int) Mem, vectors int) {
 		in := make([][]V, vectors)
 		for i := range in {
 			for _, p := range inputs {
+				if k.Past && !k.Tail() {
+					PREFETCHT0(at(p, i).Offset(ahead))
+				}
 				in[i] = append(in[i], k.Load(at(p, i)))
 			}
 		}

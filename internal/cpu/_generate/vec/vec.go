@@ -178,6 +178,9 @@ type Kernel struct {
 	space int                 // how many there may be
 	tail  Op                  // the mask of the tail, once made
 
+	// Past says that stores of whole vectors go past the caches, to multiples of their size.
+	Past bool
+
 	// Offset is where Each's vector begins, in bytes from the pointers.
 	Offset Register
 }
@@ -248,6 +251,8 @@ func (k *Kernel) Load(m Mem) V {
 // Store writes a vector, in the tail the part that is there.
 func (k *Kernel) Store(v V, m Mem) {
 	switch {
+	case k.tail == nil && k.Past:
+		VMOVNTPS(v, m)
 	case k.tail == nil:
 		VMOVUPS(v, m)
 	case k.Wide() && k.Size == 4:
@@ -337,6 +342,9 @@ func (k *Kernel) Tail() bool { return k.tail != nil }
 
 // End ends the function.
 func (k *Kernel) End() {
+	if k.Past {
+		SFENCE()
+	}
 	VZEROUPPER()
 	RET()
 }
