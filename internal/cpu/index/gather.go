@@ -31,7 +31,7 @@ func gatherWords[W word](dst, src cpu.Array, dim int, idx cpu.Array) {
 
 func gather[W word, I integer](dst, src cpu.Array, dim int, idx cpu.Array) {
 	along := strideOf(src, dim)
-	split(idx.Shape, dim, func(axis, from, to int) {
+	split(idx.Shape, dim, taskElements, func(axis, from, to int) {
 		dst, src, idx := narrow(dst, axis, from, to), narrow(src, axis, from, to), narrow(idx, axis, from, to)
 		rows(idx.Shape, [][]int{dst.Strides, idx.Strides, across(src, dim)}, func(n int, start, step []int) bool {
 			d, x, s := start[0], start[1], start[2]
@@ -82,7 +82,7 @@ func scatterNumbers[T number](dst cpu.Array, dim int, idx, src cpu.Array, add fu
 
 func scatter[T number, I integer](dst cpu.Array, dim int, idx, src cpu.Array, add func(*T, T)) {
 	along := strideOf(dst, dim)
-	split(idx.Shape, dim, func(axis, from, to int) {
+	split(idx.Shape, dim, taskElements, func(axis, from, to int) {
 		dst, src, idx := narrow(dst, axis, from, to), narrow(src, axis, from, to), narrow(idx, axis, from, to)
 		rows(idx.Shape, [][]int{across(dst, dim), idx.Strides, src.Strides}, func(n int, start, step []int) bool {
 			d, x, s := start[0], start[1], start[2]

@@ -32,9 +32,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("index %d at position %d is out of bounds for a dimension of size %d", e.Index, e.Pos, e.Size)
 }
 
-// taskElements is how many elements a task covers at least; indexed copies
-// run at about 1 ns an element.
-const taskElements = 1 << 15
+// taskElements is how many elements a task covers at least, which run at about 1 ns
+// an element, and rowElements where rows of elements side by side are copied or
+// added, at a tenth of it.
+const (
+	taskElements = 1 << 15
+	rowElements  = 1 << 17
+	shortRow     = 16 // elements, of which fewer cost as much as others
+)
 
 // integer is the type of an index.
 type integer interface{ int32 | int64 }
@@ -153,8 +158,9 @@ func merge(shape []int, strides [][]int) ([]int, [][]int) {
 
 // split runs f on pieces of the arrays, which have equal sizes except in
 // dimension dim. It cuts along the largest other dimension, so that no two
-// pieces write the same element and each has the order of the whole.
-func split(sizes []int, dim int, f func(axis, from, to int)) {
+// pieces write the same element and each has the order of the whole. A piece has at
+// least so many elements.
+func split(sizes []int, dim, least int, f func(axis, from, to int)) {
 	total, axis := 1, -1
 	for d, size := range sizes {
 		total *= size
@@ -162,11 +168,11 @@ func split(sizes []int, dim int, f func(axis, from, to int)) {
 			axis = d
 		}
 	}
-	if axis < 0 || total < 2*taskElements {
+	if axis < 0 || total < 2*least {
 		f(0, 0, -1)
 		return
 	}
-	tasks := min(total/taskElements, sizes[axis])
+	tasks := min(total/least, sizes[axis])
 	cpu.Parallel(tasks, func(i int) {
 		f(axis, i*sizes[axis]/tasks, (i+1)*sizes[axis]/tasks)
 	})

@@ -45,7 +45,11 @@ func selectSlices[W word, I integer](dst, src cpu.Array, dim int, idx cpu.Array)
 	}
 	indexAt := indices[I](idx)
 	slices := outerLen * n
-	tasks := max(min(slices*innerLen/taskElements, slices), 1)
+	least := taskElements
+	if last := len(inner) - 1; inner[last] >= shortRow && innerStrides[0][last] == 1 && innerStrides[1][last] == 1 {
+		least = rowElements
+	}
+	tasks := max(min(slices*innerLen/least, slices), 1)
 	cpu.Parallel(tasks, func(task int) {
 		for s, end := task*slices/tasks, (task+1)*slices/tasks; s < end; {
 			d, from := offset(s/n, outer, outerStrides[0]), offset(s/n, outer, outerStrides[1])
@@ -84,23 +88,19 @@ func IndexAdd(dst cpu.Array, dim int, idx, src cpu.Array) error {
 	}
 	switch src.DType {
 	case cpu.Float32:
-		addSlices[float32](dst, dim, idx, src)
+		eachSlice(dst, dim, idx, src, addFloat32)
 	case cpu.Float64:
-		addSlices[float64](dst, dim, idx, src)
+		eachSlice(dst, dim, idx, src, addFloat64)
 	case cpu.Int64:
-		addSlices[int64](dst, dim, idx, src)
+		eachSlice(dst, dim, idx, src, addRow[int64])
 	case cpu.Int32:
-		addSlices[int32](dst, dim, idx, src)
+		eachSlice(dst, dim, idx, src, addRow[int32])
 	case cpu.Uint8:
-		addSlices[uint8](dst, dim, idx, src)
+		eachSlice(dst, dim, idx, src, addRow[uint8])
 	case cpu.Bool:
 		eachSlice(dst, dim, idx, src, orRow)
 	}
 	return nil
-}
-
-func addSlices[T number](dst cpu.Array, dim int, idx, src cpu.Array) {
-	eachSlice(dst, dim, idx, src, addRow[T])
 }
 
 // addRow is dst[i] += src[i] for n elements.
@@ -129,7 +129,11 @@ func eachSlice(dst cpu.Array, dim int, idx, src cpu.Array, add func(dst, src uns
 		return
 	}
 	size := src.DType.Size()
-	split(src.Shape, dim, func(axis, from, to int) {
+	least := taskElements
+	if last := len(src.Shape) - 1; dim < last && src.Shape[last] >= shortRow && src.Strides[last] == 1 && dst.Strides[last] == 1 {
+		least = rowElements
+	}
+	split(src.Shape, dim, least, func(axis, from, to int) {
 		dst, src := narrow(dst, axis, from, to), narrow(src, axis, from, to)
 		indexAt := indices[int64](idx)
 		if idx.DType == cpu.Int32 {

@@ -1,0 +1,59 @@
+package index
+
+import (
+	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
+)
+
+// vectors are the loops of one processor level over elements side by side: the
+// comments of the assembly say what each computes.
+type vectors struct {
+	level cpu.SIMD
+	add32 func(n int, d, x *float32)
+	add64 func(n int, d, x *float64)
+}
+
+// inUse are the loops of the processor's level, nil if there are none but
+// those in Go.
+var inUse = func() *vectors {
+	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
+	var best *vectors
+	for _, v := range vectorSets() {
+		if v.level <= level {
+			best = v
+		}
+	}
+	return best
+}()
+
+// longRun is the most elements that go to a loop in assembly at once, which
+// cannot be interrupted: some ten microseconds.
+const longRun = 1 << 15
+
+// addFloat32 and addFloat64 are addRow.
+
+func addFloat32(dst, src unsafe.Pointer, n, dstStep, srcStep int) {
+	if inUse == nil || dstStep != 1 || srcStep != 1 {
+		addRow[float32](dst, src, n, dstStep, srcStep)
+		return
+	}
+	addRuns(inUse.add32, dst, src, n)
+}
+
+func addFloat64(dst, src unsafe.Pointer, n, dstStep, srcStep int) {
+	if inUse == nil || dstStep != 1 || srcStep != 1 {
+		addRow[float64](dst, src, n, dstStep, srcStep)
+		return
+	}
+	addRuns(inUse.add64, dst, src, n)
+}
+
+func addRuns[T float32 | float64](add func(n int, d, x *T), dst, src unsafe.Pointer, n int) {
+	size := int(unsafe.Sizeof(*new(T)))
+	markWrite(dst, n*size)
+	markRead(src, n*size)
+	for i := 0; i < n; i += longRun {
+		add(min(longRun, n-i), at[T](dst, i), at[T](src, i))
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package index
+
+func vectorSets() []*vectors { return nil }
