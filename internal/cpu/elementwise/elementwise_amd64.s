@@ -11942,6 +11942,85 @@ done:
 	VZEROUPPER
 	RET
 
+// func transposeAVX2(n int, cols int, d *byte, dRow int, s *byte, sCol int)
+// Requires: AVX
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), AX
+	MOVQ d+16(FP), CX
+	MOVQ s+32(FP), DX
+	MOVQ dRow+24(FP), DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ sCol+40(FP), R11
+	LEAQ (R11)(R11*2), R12
+	MOVQ cols+8(FP), R13
+
+rows:
+	SUBQ $0x08, AX
+	JL   done
+	MOVQ CX, BX
+	MOVQ DX, R9
+	LEAQ (BX)(DI*4), SI
+	LEAQ (R9)(R11*4), R10
+	MOVQ R13, R14
+
+columns:
+	SUBQ        $0x08, R14
+	JL          next
+	VMOVUPS     (R9), X0
+	VINSERTF128 $0x01, (R10), Y0, Y0
+	VMOVUPS     (R9)(R11*1), X1
+	VINSERTF128 $0x01, (R10)(R11*1), Y1, Y1
+	VMOVUPS     (R9)(R11*2), X2
+	VINSERTF128 $0x01, (R10)(R11*2), Y2, Y2
+	VMOVUPS     (R9)(R12*1), X3
+	VINSERTF128 $0x01, (R10)(R12*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKHPS   Y1, Y0, Y6
+	VUNPCKHPS   Y3, Y2, Y7
+	VUNPCKLPD   Y5, Y4, Y8
+	VMOVUPS     Y8, (BX)
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (BX)(DI*1)
+	VUNPCKLPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (BX)(DI*2)
+	VUNPCKHPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (BX)(R8*1)
+	VMOVUPS     16(R9), X9
+	VINSERTF128 $0x01, 16(R10), Y9, Y9
+	VMOVUPS     16(R9)(R11*1), X10
+	VINSERTF128 $0x01, 16(R10)(R11*1), Y10, Y10
+	VMOVUPS     16(R9)(R11*2), X11
+	VINSERTF128 $0x01, 16(R10)(R11*2), Y11, Y11
+	VMOVUPS     16(R9)(R12*1), X12
+	VINSERTF128 $0x01, 16(R10)(R12*1), Y12, Y12
+	VUNPCKLPS   Y10, Y9, Y4
+	VUNPCKLPS   Y12, Y11, Y5
+	VUNPCKHPS   Y10, Y9, Y6
+	VUNPCKHPS   Y12, Y11, Y7
+	VUNPCKLPD   Y5, Y4, Y8
+	VMOVUPS     Y8, (SI)
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y4, (SI)(DI*1)
+	VUNPCKLPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (SI)(DI*2)
+	VUNPCKHPD   Y7, Y6, Y4
+	VMOVUPS     Y4, (SI)(R8*1)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, SI
+	LEAQ        (R9)(R11*8), R9
+	LEAQ        (R10)(R11*8), R10
+	JMP         columns
+
+next:
+	LEAQ (CX)(DI*8), CX
+	ADDQ $0x20, DX
+	JMP  rows
+
+done:
+	VZEROUPPER
+	RET
+
 // func whereAVX512(n int, d *byte, a *byte, b *byte, c *byte, v uint64, w uint64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL
 TEXT ·whereAVX512(SB), NOSPLIT, $0-56

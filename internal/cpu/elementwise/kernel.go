@@ -58,6 +58,10 @@ type kernels struct {
 	addScaled, addcmul, addcdiv, lerpNear, lerpFar, clamped [dtypes]kernel
 	where                                                   [9]kernel // by element size; a is the condition
 
+	// transpose, if there is one, sets d[r*dRow+c*4] to s[c*sCol+r*4], of n rows and
+	// cols columns of elements of 4 bytes: multiples of 8, strides in bytes.
+	transpose func(n, cols int, d unsafe.Pointer, dRow int, s unsafe.Pointer, sCol int)
+
 	// fill sets n elements of 8 bytes to v.
 	fill kernel
 

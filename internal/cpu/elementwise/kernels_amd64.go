@@ -44,6 +44,7 @@ func avx2(k *kernels) {
 	k.lerpFar[f32], k.lerpFar[f64] = inVectors(lerpFarAVX2), inVectors(lerpFarAVX2f64)
 	k.clamped[f32], k.clamped[f64] = inVectors(clampAVX2), inVectors(clampAVX2f64)
 	k.fill = inVectors(fillAVX2f64)
+	k.transpose = transposeAVX2
 	k.reluMask[f32], k.maskMul[f32] = inVectors(reluMaskAVX2), inVectors(maskMulAVX2)
 
 	for op, l := range map[UnaryOp][2]loop{

@@ -9,3 +9,5 @@ func markRead(unsafe.Pointer, int) {}
 func markWrite(unsafe.Pointer, int) {}
 
 func (*task) mark(int, *[maxOperands]unsafe.Pointer) {}
+
+func markTransposed(_, _ view, _, _ int) {}

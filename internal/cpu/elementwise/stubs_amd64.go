@@ -1752,6 +1752,17 @@ func geAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c uns
 //go:noescape
 func geRightAVX512(n int, d unsafe.Pointer, a unsafe.Pointer, b unsafe.Pointer, c unsafe.Pointer, v uint64, w uint64)
 
+// transposeAVX2 is, for n rows and cols columns of elements of 4 bytes, multiples of 8, with strides in bytes:
+//
+//	for r := range n {
+//		for c := range cols {
+//			d[r*dRow+c*4] = s[c*sCol+r*4]
+//		}
+//	}
+//
+//go:noescape
+func transposeAVX2(n int, cols int, d unsafe.Pointer, dRow int, s unsafe.Pointer, sCol int)
+
 // whereAVX512 is, for n elements of float32:
 //
 //	for i := range n {

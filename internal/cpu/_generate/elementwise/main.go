@@ -27,6 +27,7 @@ func main() {
 		casts(l)
 	}
 	comparisons()
+	transpose()
 	where()
 	Write()
 }
