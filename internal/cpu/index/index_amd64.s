@@ -112,6 +112,84 @@ done:
 	VZEROUPPER
 	RET
 
+// func selectRowsAVX2(n int, d *byte, dRow int, s *byte, sRow int, idx *int64, width int)
+// Requires: AVX, MMX+
+TEXT ·selectRowsAVX2(SB), NOSPLIT, $0-56
+	MOVQ    n+0(FP), AX
+	MOVQ    d+8(FP), CX
+	MOVQ    s+24(FP), DX
+	MOVQ    idx+40(FP), BX
+	MOVQ    dRow+16(FP), SI
+	MOVQ    sRow+32(FP), DI
+	MOVQ    width+48(FP), R8
+	MOVQ    R8, R9
+	ANDQ    $0x07, R9
+	SHLQ    $0x02, R8
+	MOVQ    R9, R10
+	SHLQ    $0x02, R10
+	LEAQ    tails<>+64(SB), R9
+	SUBQ    R10, R9
+	VMOVUPS (R9), Y0
+
+rows:
+	TESTQ      AX, AX
+	JZ         done
+	CMPQ       AX, $0x08
+	JLE        last
+	MOVQ       64(BX), R11
+	IMULQ      DI, R11
+	ADDQ       DX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+
+last:
+	MOVQ  (BX), R11
+	IMULQ DI, R11
+	ADDQ  DX, R11
+	XORQ  R10, R10
+	MOVQ  R8, R9
+
+four:
+	SUBQ    $0x00000080, R9
+	JL      fourEnd
+	VMOVUPS (R11)(R10*1), Y1
+	VMOVUPS 32(R11)(R10*1), Y2
+	VMOVUPS 64(R11)(R10*1), Y3
+	VMOVUPS 96(R11)(R10*1), Y4
+	VMOVUPS Y1, (CX)(R10*1)
+	VMOVUPS Y2, 32(CX)(R10*1)
+	VMOVUPS Y3, 64(CX)(R10*1)
+	VMOVUPS Y4, 96(CX)(R10*1)
+	ADDQ    $0x00000080, R10
+	JMP     four
+
+fourEnd:
+	ADDQ $0x00000080, R9
+
+one:
+	SUBQ    $0x00000020, R9
+	JL      oneEnd
+	VMOVUPS (R11)(R10*1), Y1
+	VMOVUPS Y1, (CX)(R10*1)
+	ADDQ    $0x00000020, R10
+	JMP     one
+
+oneEnd:
+	ADDQ       $0x00000020, R9
+	JZ         next
+	VMASKMOVPS (R11)(R10*1), Y0, Y1
+	VMASKMOVPS Y1, Y0, (CX)(R10*1)
+
+next:
+	ADDQ SI, CX
+	ADDQ $0x08, BX
+	DECQ AX
+	JMP  rows
+
+done:
+	VZEROUPPER
+	RET
+
 // func addToAVX512(n int, d *float32, x *float32)
 // Requires: AVX, AVX512F
 TEXT ·addToAVX512(SB), NOSPLIT, $0-24
@@ -215,6 +293,83 @@ end1:
 	VMOVUPD.Z (DX)(BX*1), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (AX)(BX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func selectRowsAVX512(n int, d *byte, dRow int, s *byte, sRow int, idx *int64, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·selectRowsAVX512(SB), NOSPLIT, $0-56
+	MOVQ  n+0(FP), AX
+	MOVQ  d+8(FP), DX
+	MOVQ  s+24(FP), BX
+	MOVQ  idx+40(FP), SI
+	MOVQ  dRow+16(FP), DI
+	MOVQ  sRow+32(FP), R8
+	MOVQ  width+48(FP), R9
+	MOVQ  R9, CX
+	ANDQ  $0x0f, CX
+	SHLQ  $0x02, R9
+	MOVQ  $0x00000001, R10
+	SHLQ  CL, R10
+	DECQ  R10
+	KMOVW R10, K1
+
+rows:
+	TESTQ      AX, AX
+	JZ         done
+	CMPQ       AX, $0x08
+	JLE        last
+	MOVQ       64(SI), R11
+	IMULQ      R8, R11
+	ADDQ       BX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+
+last:
+	MOVQ  (SI), R11
+	IMULQ R8, R11
+	ADDQ  BX, R11
+	XORQ  R10, R10
+	MOVQ  R9, CX
+
+four:
+	SUBQ    $0x00000100, CX
+	JL      fourEnd
+	VMOVUPS (R11)(R10*1), Z0
+	VMOVUPS 64(R11)(R10*1), Z1
+	VMOVUPS 128(R11)(R10*1), Z2
+	VMOVUPS 192(R11)(R10*1), Z3
+	VMOVUPS Z0, (DX)(R10*1)
+	VMOVUPS Z1, 64(DX)(R10*1)
+	VMOVUPS Z2, 128(DX)(R10*1)
+	VMOVUPS Z3, 192(DX)(R10*1)
+	ADDQ    $0x00000100, R10
+	JMP     four
+
+fourEnd:
+	ADDQ $0x00000100, CX
+
+one:
+	SUBQ    $0x00000040, CX
+	JL      oneEnd
+	VMOVUPS (R11)(R10*1), Z0
+	VMOVUPS Z0, (DX)(R10*1)
+	ADDQ    $0x00000040, R10
+	JMP     one
+
+oneEnd:
+	ADDQ      $0x00000040, CX
+	JZ        next
+	VMOVUPS.Z (R11)(R10*1), K1, Z0
+	VMOVUPS   Z0, K1, (DX)(R10*1)
+
+next:
+	ADDQ DI, DX
+	ADDQ $0x08, SI
+	DECQ AX
+	JMP  rows
 
 done:
 	VZEROUPPER

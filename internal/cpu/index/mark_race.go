@@ -7,6 +7,8 @@ import (
 	"unsafe"
 )
 
+const raceEnabled = true
+
 // markRead and markWrite tell the race detector, which does not see into
 // assembly, that n bytes from p on are read or written.
 

@@ -46,13 +46,25 @@ func selectSlices[W word, I integer](dst, src cpu.Array, dim int, idx cpu.Array)
 	indexAt := indices[I](idx)
 	slices := outerLen * n
 	least := taskElements
-	if last := len(inner) - 1; inner[last] >= shortRow && innerStrides[0][last] == 1 && innerStrides[1][last] == 1 {
+	last := len(inner) - 1
+	unit := innerStrides[0][last] == 1 && innerStrides[1][last] == 1
+	if unit && inner[last] >= shortRow {
 		least = rowElements
 	}
+	size := int(unsafe.Sizeof(*new(W)))
+	inVectors := unit && last == 0 && idx.DType == cpu.Int64 && (n == 1 || idx.Strides[0] == 1)
 	tasks := max(min(slices*innerLen/least, slices), 1)
 	cpu.Parallel(tasks, func(task int) {
 		for s, end := task*slices/tasks, (task+1)*slices/tasks; s < end; {
 			d, from := offset(s/n, outer, outerStrides[0]), offset(s/n, outer, outerStrides[1])
+			if j := s % n; inVectors {
+				dj, rows := d+j*dst.Strides[dim], min(n-j, end-s)
+				if selectInVectors(unsafe.Pointer(at[W](dst.Data, dj)), dst.Strides[dim]*size, unsafe.Pointer(at[W](src.Data, from)),
+					src.Strides[dim]*size, at[int64](idx.Data, j), rows, innerLen*size) {
+					s += rows
+					continue
+				}
+			}
 			for j := s % n; j < n && s < end; j, s = j+1, s+1 {
 				dj, fj := d+j*dst.Strides[dim], from+int(indexAt(j))*src.Strides[dim]
 				if innerLen == 1 {

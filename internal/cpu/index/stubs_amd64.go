@@ -4,6 +4,8 @@
 
 package index
 
+import "unsafe"
+
 // addToAVX2 is:
 //
 //	for i := range n {
@@ -22,6 +24,15 @@ func addToAVX2(n int, d *float32, x *float32)
 //go:noescape
 func addToAVX2f64(n int, d *float64, x *float64)
 
+// selectRowsAVX2 copies n rows of width elements of 4 bytes, strides in bytes:
+//
+//	for i := range n {
+//		copy(d[i*dRow:][:width*4], s[idx[i]*sRow:][:width*4])
+//	}
+//
+//go:noescape
+func selectRowsAVX2(n int, d unsafe.Pointer, dRow int, s unsafe.Pointer, sRow int, idx *int64, width int)
+
 // addToAVX512 is:
 //
 //	for i := range n {
@@ -39,3 +50,12 @@ func addToAVX512(n int, d *float32, x *float32)
 //
 //go:noescape
 func addToAVX512f64(n int, d *float64, x *float64)
+
+// selectRowsAVX512 copies n rows of width elements of 4 bytes, strides in bytes:
+//
+//	for i := range n {
+//		copy(d[i*dRow:][:width*4], s[idx[i]*sRow:][:width*4])
+//	}
+//
+//go:noescape
+func selectRowsAVX512(n int, d unsafe.Pointer, dRow int, s unsafe.Pointer, sRow int, idx *int64, width int)

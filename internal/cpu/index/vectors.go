@@ -12,6 +12,8 @@ type vectors struct {
 	level cpu.SIMD
 	add32 func(n int, d, x *float32)
 	add64 func(n int, d, x *float64)
+
+	selectRows func(n int, d unsafe.Pointer, dRow int, s unsafe.Pointer, sRow int, idx *int64, width int)
 }
 
 // inUse are the loops of the processor's level, nil if there are none but
@@ -56,4 +58,23 @@ func addRuns[T float32 | float64](add func(n int, d, x *T), dst, src unsafe.Poin
 	for i := 0; i < n; i += longRun {
 		add(min(longRun, n-i), at[T](dst, i), at[T](src, i))
 	}
+}
+
+// selectInVectors copies the rows in src that n indices name to dst, strides in bytes,
+// and reports whether it can.
+func selectInVectors(dst unsafe.Pointer, dRow int, src unsafe.Pointer, sRow int, idx *int64, n, rowBytes int) bool {
+	if inUse == nil || rowBytes%4 != 0 || rowBytes > longRun*4 {
+		return false
+	}
+	if raceEnabled {
+		for i, row := range unsafe.Slice(idx, n) {
+			markRead(unsafe.Add(src, int(row)*sRow), rowBytes)
+			markWrite(unsafe.Add(dst, i*dRow), rowBytes)
+		}
+	}
+	rows := longRun * 4 / rowBytes // in one call
+	for i := 0; i < n; i += rows {
+		inUse.selectRows(min(rows, n-i), unsafe.Add(dst, i*dRow), dRow, src, sRow, at[int64](unsafe.Pointer(idx), i), rowBytes/4)
+	}
+	return true
 }

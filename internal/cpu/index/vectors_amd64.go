@@ -9,7 +9,7 @@ import "github.com/ebb-ml/ebb/internal/cpu"
 // vectorSets returns the levels' loops, in order.
 func vectorSets() []*vectors {
 	return []*vectors{
-		{level: cpu.AVX2, add32: addToAVX2, add64: addToAVX2f64},
-		{level: cpu.AVX512, add32: addToAVX512, add64: addToAVX512f64},
+		{level: cpu.AVX2, add32: addToAVX2, add64: addToAVX2f64, selectRows: selectRowsAVX2},
+		{level: cpu.AVX512, add32: addToAVX512, add64: addToAVX512f64, selectRows: selectRowsAVX512},
 	}
 }

@@ -19,6 +19,7 @@ func TestVectorsAgainstGo(t *testing.T) {
 		}
 		addAgainstGo(t, v.level, v.add32)
 		addAgainstGo(t, v.level, v.add64)
+		selectAgainstGo(t, v)
 	}
 }
 
@@ -42,6 +43,36 @@ func addAgainstGo[T float32 | float64](t *testing.T, level cpu.SIMD, add func(n 
 		for i, w := range want {
 			if !arraytest.SameFloat(float64(dst[i]), float64(w)) {
 				t.Fatalf("%v, %d elements: element %d is %v, in Go %v", level, n, i-from, dst[i], w)
+			}
+		}
+	}
+}
+
+func selectAgainstGo(t *testing.T, v *vectors) {
+	const most, height = 90, 5
+	const room = 8 * most * 24
+	dst, src, want := arraytest.Memory(t, room), arraytest.Memory(t, room), make([]byte, room)
+	named := unsafe.Slice((*int64)(arraytest.Memory(t, 8*23)), 23)
+	for i := range room {
+		*(*byte)(unsafe.Add(src, i)) = byte(i*7 + i>>8)
+	}
+	for width := 1; width <= most; width++ {
+		for _, n := range []int{1, 3, 8, 9, 23} {
+			dRow, sRow := 4*(width+width%3), 4*(width+width%2)
+			dLen, sLen := (n-1)*dRow+4*width, (height-1)*sRow+4*width
+			idx := named[len(named)-n:]
+			for i := range want {
+				want[i] = arraytest.Canary
+			}
+			copy(unsafe.Slice((*byte)(dst), room), want)
+			d, s := unsafe.Add(dst, room-dLen), unsafe.Add(src, room-sLen)
+			for i := range idx {
+				idx[i] = int64(i * i % height)
+				copy(want[room-dLen+i*dRow:][:4*width], unsafe.Slice((*byte)(unsafe.Add(s, int(idx[i])*sRow)), 4*width))
+			}
+			v.selectRows(n, d, dRow, s, sRow, &idx[0], width)
+			if string(want) != string(unsafe.Slice((*byte)(dst), room)) {
+				t.Fatalf("%v: %d rows of %d elements differ, or others were written", v.level, n, width)
 			}
 		}
 	}
