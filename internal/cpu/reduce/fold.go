@@ -39,6 +39,9 @@ type kernel[T, A any] struct {
 	merge    func(a, b A) A
 	store    func(p unsafe.Pointer, v A) // writes the result
 
+	// lines, if there is one, is run for rows of n elements, stride bytes apart.
+	lines func(sums []A, x *T, n, stride int)
+
 	// long is how many elements run takes where they lie side by side, if not
 	// runLen. many, if there is one, is rows for many rows, stride bytes apart.
 	long int
@@ -181,6 +184,18 @@ func (f *folding[T, A]) lines(at offsets, last axis) {
 			f.kernel.store(unsafe.Add(f.dst, at[0]), f.total(at))
 			at[0] += last.stride[0]
 			at[1] += last.stride[1]
+		}
+		return
+	}
+	if f.kernel.lines != nil && last.n > 1 {
+		rows := min(tileLen, max(1, longRun/f.inner.n)) // in one call
+		sums := unsafe.Slice((*A)(unsafe.Pointer(&f.scratch.levels[0])), rows)
+		for i := 0; i < last.n; i += rows {
+			m := min(rows, last.n-i)
+			f.kernel.lines(sums[:m], (*T)(unsafe.Add(f.src, at[1]+i*last.stride[1])), f.inner.n, last.stride[1])
+			for j, v := range sums[:m] {
+				f.kernel.store(unsafe.Add(f.dst, at[0]+(i+j)*last.stride[0]), v)
+			}
 		}
 		return
 	}

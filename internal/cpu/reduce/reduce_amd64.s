@@ -271,6 +271,287 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX2(n int, x *float32, stride int, cols int, sums *float64)
+// Requires: AVX
+TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ sums+32(FP), DX
+	MOVQ stride+16(FP), BX
+	MOVQ cols+24(FP), SI
+
+line:
+	SUBQ   $0x01, AX
+	JL     end
+	MOVQ   CX, DI
+	MOVQ   SI, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+blocks:
+	SUBQ         $0x00000400, R8
+	JL           rows
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VMOVUPS      64(DI), Y6
+	VMOVUPS      96(DI), Y7
+	VMOVUPS      128(DI), Y8
+	VMOVUPS      160(DI), Y9
+	VMOVUPS      192(DI), Y10
+	VMOVUPS      224(DI), Y11
+	VADDPS       256(DI), Y4, Y4
+	VADDPS       288(DI), Y5, Y5
+	VADDPS       320(DI), Y6, Y6
+	VADDPS       352(DI), Y7, Y7
+	VADDPS       384(DI), Y8, Y8
+	VADDPS       416(DI), Y9, Y9
+	VADDPS       448(DI), Y10, Y10
+	VADDPS       480(DI), Y11, Y11
+	VADDPS       512(DI), Y4, Y4
+	VADDPS       544(DI), Y5, Y5
+	VADDPS       576(DI), Y6, Y6
+	VADDPS       608(DI), Y7, Y7
+	VADDPS       640(DI), Y8, Y8
+	VADDPS       672(DI), Y9, Y9
+	VADDPS       704(DI), Y10, Y10
+	VADDPS       736(DI), Y11, Y11
+	VADDPS       768(DI), Y4, Y4
+	VADDPS       800(DI), Y5, Y5
+	VADDPS       832(DI), Y6, Y6
+	VADDPS       864(DI), Y7, Y7
+	VADDPS       896(DI), Y8, Y8
+	VADDPS       928(DI), Y9, Y9
+	VADDPS       960(DI), Y10, Y10
+	VADDPS       992(DI), Y11, Y11
+	VADDPS       1024(DI), Y4, Y4
+	VADDPS       1056(DI), Y5, Y5
+	VADDPS       1088(DI), Y6, Y6
+	VADDPS       1120(DI), Y7, Y7
+	VADDPS       1152(DI), Y8, Y8
+	VADDPS       1184(DI), Y9, Y9
+	VADDPS       1216(DI), Y10, Y10
+	VADDPS       1248(DI), Y11, Y11
+	VADDPS       1280(DI), Y4, Y4
+	VADDPS       1312(DI), Y5, Y5
+	VADDPS       1344(DI), Y6, Y6
+	VADDPS       1376(DI), Y7, Y7
+	VADDPS       1408(DI), Y8, Y8
+	VADDPS       1440(DI), Y9, Y9
+	VADDPS       1472(DI), Y10, Y10
+	VADDPS       1504(DI), Y11, Y11
+	VADDPS       1536(DI), Y4, Y4
+	VADDPS       1568(DI), Y5, Y5
+	VADDPS       1600(DI), Y6, Y6
+	VADDPS       1632(DI), Y7, Y7
+	VADDPS       1664(DI), Y8, Y8
+	VADDPS       1696(DI), Y9, Y9
+	VADDPS       1728(DI), Y10, Y10
+	VADDPS       1760(DI), Y11, Y11
+	VADDPS       1792(DI), Y4, Y4
+	VADDPS       1824(DI), Y5, Y5
+	VADDPS       1856(DI), Y6, Y6
+	VADDPS       1888(DI), Y7, Y7
+	VADDPS       1920(DI), Y8, Y8
+	VADDPS       1952(DI), Y9, Y9
+	VADDPS       1984(DI), Y10, Y10
+	VADDPS       2016(DI), Y11, Y11
+	VADDPS       2048(DI), Y4, Y4
+	VADDPS       2080(DI), Y5, Y5
+	VADDPS       2112(DI), Y6, Y6
+	VADDPS       2144(DI), Y7, Y7
+	VADDPS       2176(DI), Y8, Y8
+	VADDPS       2208(DI), Y9, Y9
+	VADDPS       2240(DI), Y10, Y10
+	VADDPS       2272(DI), Y11, Y11
+	VADDPS       2304(DI), Y4, Y4
+	VADDPS       2336(DI), Y5, Y5
+	VADDPS       2368(DI), Y6, Y6
+	VADDPS       2400(DI), Y7, Y7
+	VADDPS       2432(DI), Y8, Y8
+	VADDPS       2464(DI), Y9, Y9
+	VADDPS       2496(DI), Y10, Y10
+	VADDPS       2528(DI), Y11, Y11
+	VADDPS       2560(DI), Y4, Y4
+	VADDPS       2592(DI), Y5, Y5
+	VADDPS       2624(DI), Y6, Y6
+	VADDPS       2656(DI), Y7, Y7
+	VADDPS       2688(DI), Y8, Y8
+	VADDPS       2720(DI), Y9, Y9
+	VADDPS       2752(DI), Y10, Y10
+	VADDPS       2784(DI), Y11, Y11
+	VADDPS       2816(DI), Y4, Y4
+	VADDPS       2848(DI), Y5, Y5
+	VADDPS       2880(DI), Y6, Y6
+	VADDPS       2912(DI), Y7, Y7
+	VADDPS       2944(DI), Y8, Y8
+	VADDPS       2976(DI), Y9, Y9
+	VADDPS       3008(DI), Y10, Y10
+	VADDPS       3040(DI), Y11, Y11
+	VADDPS       3072(DI), Y4, Y4
+	VADDPS       3104(DI), Y5, Y5
+	VADDPS       3136(DI), Y6, Y6
+	VADDPS       3168(DI), Y7, Y7
+	VADDPS       3200(DI), Y8, Y8
+	VADDPS       3232(DI), Y9, Y9
+	VADDPS       3264(DI), Y10, Y10
+	VADDPS       3296(DI), Y11, Y11
+	VADDPS       3328(DI), Y4, Y4
+	VADDPS       3360(DI), Y5, Y5
+	VADDPS       3392(DI), Y6, Y6
+	VADDPS       3424(DI), Y7, Y7
+	VADDPS       3456(DI), Y8, Y8
+	VADDPS       3488(DI), Y9, Y9
+	VADDPS       3520(DI), Y10, Y10
+	VADDPS       3552(DI), Y11, Y11
+	VADDPS       3584(DI), Y4, Y4
+	VADDPS       3616(DI), Y5, Y5
+	VADDPS       3648(DI), Y6, Y6
+	VADDPS       3680(DI), Y7, Y7
+	VADDPS       3712(DI), Y8, Y8
+	VADDPS       3744(DI), Y9, Y9
+	VADDPS       3776(DI), Y10, Y10
+	VADDPS       3808(DI), Y11, Y11
+	VADDPS       3840(DI), Y4, Y4
+	VADDPS       3872(DI), Y5, Y5
+	VADDPS       3904(DI), Y6, Y6
+	VADDPS       3936(DI), Y7, Y7
+	VADDPS       3968(DI), Y8, Y8
+	VADDPS       4000(DI), Y9, Y9
+	VADDPS       4032(DI), Y10, Y10
+	VADDPS       4064(DI), Y11, Y11
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+	ADDQ         $0x00001000, DI
+	JMP          blocks
+
+rows:
+	ADDQ    $0x00000400, R8
+	SUBQ    $0x00000040, R8
+	JL      tail
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	VMOVUPS 128(DI), Y8
+	VMOVUPS 160(DI), Y9
+	VMOVUPS 192(DI), Y10
+	VMOVUPS 224(DI), Y11
+
+row:
+	ADDQ   $0x00000100, DI
+	SUBQ   $0x00000040, R8
+	JL     folded
+	VADDPS (DI), Y4, Y4
+	VADDPS 32(DI), Y5, Y5
+	VADDPS 64(DI), Y6, Y6
+	VADDPS 96(DI), Y7, Y7
+	VADDPS 128(DI), Y8, Y8
+	VADDPS 160(DI), Y9, Y9
+	VADDPS 192(DI), Y10, Y10
+	VADDPS 224(DI), Y11, Y11
+	JMP    row
+
+folded:
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+tail:
+	ADDQ         $0x00000040, R8
+	JZ           done
+	LEAQ         longTails<>+256(SB), R9
+	MOVQ         R8, R10
+	SHLQ         $0x02, R10
+	SUBQ         R10, R9
+	VMOVUPS      (R9), Y4
+	VMASKMOVPS   (DI), Y4, Y4
+	CMPQ         R8, $0x08
+	JG           long
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	JMP          done
+
+long:
+	VMOVUPS      32(R9), Y5
+	VMASKMOVPS   32(DI), Y5, Y5
+	VMOVUPS      64(R9), Y6
+	VMASKMOVPS   64(DI), Y6, Y6
+	VMOVUPS      96(R9), Y7
+	VMASKMOVPS   96(DI), Y7, Y7
+	VMOVUPS      128(R9), Y8
+	VMASKMOVPS   128(DI), Y8, Y8
+	VMOVUPS      160(R9), Y9
+	VMASKMOVPS   160(DI), Y9, Y9
+	VMOVUPS      192(R9), Y10
+	VMASKMOVPS   192(DI), Y10, Y10
+	VMOVUPS      224(R9), Y11
+	VMASKMOVPS   224(DI), Y11, Y11
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X4, Y4
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y6, Y1, Y1
+	VEXTRACTF128 $0x01, Y5, X4
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+done:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (DX)
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	JMP          line
+
+end:
+	VZEROUPPER
+	RET
+
 // func sumSquaresAVX2(n int, x *float32) float64
 // Requires: AVX, FMA3, SSE2
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-24
@@ -1851,6 +2132,185 @@ done:
 	VPERMILPD     $0x01, X1, X0
 	VADDSD        X0, X1, X1
 	MOVSD         X1, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func sumRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)
+// Requires: AVX, AVX512F
+TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ x+8(FP), DX
+	MOVQ sums+32(FP), BX
+	MOVQ stride+16(FP), SI
+	MOVQ cols+24(FP), DI
+
+line:
+	SUBQ   $0x01, AX
+	JL     end
+	MOVQ   DX, R8
+	MOVQ   DI, R9
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+blocks:
+	SUBQ          $0x00000400, R9
+	JL            rows
+	VMOVUPS       (R8), Z2
+	VMOVUPS       64(R8), Z3
+	VMOVUPS       128(R8), Z4
+	VMOVUPS       192(R8), Z5
+	VADDPS        256(R8), Z2, Z2
+	VADDPS        320(R8), Z3, Z3
+	VADDPS        384(R8), Z4, Z4
+	VADDPS        448(R8), Z5, Z5
+	VADDPS        512(R8), Z2, Z2
+	VADDPS        576(R8), Z3, Z3
+	VADDPS        640(R8), Z4, Z4
+	VADDPS        704(R8), Z5, Z5
+	VADDPS        768(R8), Z2, Z2
+	VADDPS        832(R8), Z3, Z3
+	VADDPS        896(R8), Z4, Z4
+	VADDPS        960(R8), Z5, Z5
+	VADDPS        1024(R8), Z2, Z2
+	VADDPS        1088(R8), Z3, Z3
+	VADDPS        1152(R8), Z4, Z4
+	VADDPS        1216(R8), Z5, Z5
+	VADDPS        1280(R8), Z2, Z2
+	VADDPS        1344(R8), Z3, Z3
+	VADDPS        1408(R8), Z4, Z4
+	VADDPS        1472(R8), Z5, Z5
+	VADDPS        1536(R8), Z2, Z2
+	VADDPS        1600(R8), Z3, Z3
+	VADDPS        1664(R8), Z4, Z4
+	VADDPS        1728(R8), Z5, Z5
+	VADDPS        1792(R8), Z2, Z2
+	VADDPS        1856(R8), Z3, Z3
+	VADDPS        1920(R8), Z4, Z4
+	VADDPS        1984(R8), Z5, Z5
+	VADDPS        2048(R8), Z2, Z2
+	VADDPS        2112(R8), Z3, Z3
+	VADDPS        2176(R8), Z4, Z4
+	VADDPS        2240(R8), Z5, Z5
+	VADDPS        2304(R8), Z2, Z2
+	VADDPS        2368(R8), Z3, Z3
+	VADDPS        2432(R8), Z4, Z4
+	VADDPS        2496(R8), Z5, Z5
+	VADDPS        2560(R8), Z2, Z2
+	VADDPS        2624(R8), Z3, Z3
+	VADDPS        2688(R8), Z4, Z4
+	VADDPS        2752(R8), Z5, Z5
+	VADDPS        2816(R8), Z2, Z2
+	VADDPS        2880(R8), Z3, Z3
+	VADDPS        2944(R8), Z4, Z4
+	VADDPS        3008(R8), Z5, Z5
+	VADDPS        3072(R8), Z2, Z2
+	VADDPS        3136(R8), Z3, Z3
+	VADDPS        3200(R8), Z4, Z4
+	VADDPS        3264(R8), Z5, Z5
+	VADDPS        3328(R8), Z2, Z2
+	VADDPS        3392(R8), Z3, Z3
+	VADDPS        3456(R8), Z4, Z4
+	VADDPS        3520(R8), Z5, Z5
+	VADDPS        3584(R8), Z2, Z2
+	VADDPS        3648(R8), Z3, Z3
+	VADDPS        3712(R8), Z4, Z4
+	VADDPS        3776(R8), Z5, Z5
+	VADDPS        3840(R8), Z2, Z2
+	VADDPS        3904(R8), Z3, Z3
+	VADDPS        3968(R8), Z4, Z4
+	VADDPS        4032(R8), Z5, Z5
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	ADDQ          $0x00001000, R8
+	JMP           blocks
+
+rows:
+	ADDQ    $0x00000400, R9
+	SUBQ    $0x00000040, R9
+	JL      tail
+	VMOVUPS (R8), Z2
+	VMOVUPS 64(R8), Z3
+	VMOVUPS 128(R8), Z4
+	VMOVUPS 192(R8), Z5
+
+row:
+	ADDQ   $0x00000100, R8
+	SUBQ   $0x00000040, R9
+	JL     folded
+	VADDPS (R8), Z2, Z2
+	VADDPS 64(R8), Z3, Z3
+	VADDPS 128(R8), Z4, Z4
+	VADDPS 192(R8), Z5, Z5
+	JMP    row
+
+folded:
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+
+tail:
+	ADDQ          $0x00000040, R9
+	JZ            done
+	MOVQ          R9, CX
+	MOVQ          $0x00000001, R10
+	SHLQ          CL, R10
+	DECQ          R10
+	KMOVW         R10, K1
+	VMOVUPS.Z     (R8), K1, Z2
+	SHRQ          $0x10, R10
+	CMPQ          R9, $0x10
+	JG            long
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	JMP           done
+
+long:
+	KMOVW         R10, K1
+	VMOVUPS.Z     64(R8), K1, Z3
+	SHRQ          $0x10, R10
+	KMOVW         R10, K1
+	VMOVUPS.Z     128(R8), K1, Z4
+	SHRQ          $0x10, R10
+	KMOVW         R10, K1
+	VMOVUPS.Z     192(R8), K1, Z5
+	SHRQ          $0x10, R10
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VCVTPS2PD     Y2, Z2
+	VCVTPS2PD     Y3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+
+done:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X3
+	VADDSD        X3, X2, X2
+	VMOVSD        X2, (BX)
+	ADDQ          $0x08, BX
+	ADDQ          SI, DX
+	JMP           line
+
+end:
 	VZEROUPPER
 	RET
 

@@ -9,6 +9,11 @@ package reduce
 //go:noescape
 func sumAVX2(n int, x *float32) float64
 
+// sumRowsAVX2 sets sums to those of n rows of cols elements, stride bytes apart, each as sum has it.
+//
+//go:noescape
+func sumRowsAVX2(n int, x *float32, stride int, cols int, sums *float64)
+
 // sumSquaresAVX2 returns a sum in 32 partial sums:
 //
 //	for i := range n {
@@ -147,6 +152,11 @@ func logSoftMaxGradientAVX2(n int, d *float32, grad *float32, y *float32, sum fl
 //
 //go:noescape
 func sumAVX512(n int, x *float32) float64
+
+// sumRowsAVX512 sets sums to those of n rows of cols elements, stride bytes apart, each as sum has it.
+//
+//go:noescape
+func sumRowsAVX512(n int, x *float32, stride int, cols int, sums *float64)
 
 // sumSquaresAVX512 returns a sum in 64 partial sums:
 //

@@ -109,6 +109,16 @@ func TestSumsOfVectorsAgainstGo(t *testing.T) {
 				for j := range want {
 					got[j], want[j] = float64(j), float64(j)
 				}
+				lines := make([]float64, rows+1)
+				v.sumRows(rows, &tail[0], stride*4, cols, &lines[0])
+				for r, sum := range lines[:rows] {
+					if want := sumFloat32(tail[r*stride:][:cols]); sum != want {
+						t.Fatalf("%v: %d rows of %d: row %d sums to %v, in Go %v", v.level, rows, cols, r, sum, want)
+					}
+				}
+				if lines[rows] != 0 {
+					t.Fatalf("%v: %d rows of %d: a sum after the last was written", v.level, rows, cols)
+				}
 				v.addRows(rows, &tail[0], stride*4, cols, &got[0])
 				addRows(want[:cols], &tail[0], rows, stride*4)
 				for j, w := range want {

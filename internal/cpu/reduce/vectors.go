@@ -16,6 +16,7 @@ type vectors struct {
 	sum, sumSquares func(n int, x *float32) float64
 	sum64           func(n int, x *float64) float64
 	dot             func(n int, x, y *float32) float64
+	sumRows         func(n int, x *float32, stride, cols int, sums *float64)
 	addRows         func(n int, x *float32, stride, cols int, sums *float64)
 	greatest, least func(n int, x *float32) float32
 	peak            func(n int, x *float32) float32
@@ -67,7 +68,7 @@ func sumOf[T number, A number]() kernel[T, A] {
 			k.run = marked(inUse.sum)
 		}
 		if inUse != nil && inUse.addRows != nil {
-			k.many = many
+			k.many, k.lines = many, manyLines
 		}
 	case *kernel[float64, float64]:
 		if inUse != nil && inUse.sum64 != nil {
@@ -114,4 +115,11 @@ func many(acc []float64, x *float32, rows, stride int) {
 		markRead(unsafe.Add(unsafe.Pointer(x), i*stride), len(acc)*4)
 	}
 	inUse.addRows(rows, x, stride, len(acc), unsafe.SliceData(acc))
+}
+
+func manyLines(sums []float64, x *float32, n, stride int) {
+	for i := range sums {
+		markRead(unsafe.Add(unsafe.Pointer(x), i*stride), n*4)
+	}
+	inUse.sumRows(len(sums), x, stride, n, unsafe.SliceData(sums))
 }

@@ -17,6 +17,7 @@ func main() {
 	ConstraintExpr("!noasm")
 	for _, l := range Levels {
 		sum(l)
+		sumRows(l)
 		sumSquares(l)
 		dot(l)
 		sum64(l)
@@ -49,7 +50,34 @@ func sum(l Level) {
 	k := Begin(l, Float32, "sum", "(n int, x *float32) float64", fmt.Sprintf(
 		"returns the sum of n elements. It adds up %d rows of %d in float32, and what comes of them in float64 (see sumFloat32).\n",
 		blockRows, rowLen), "x")
-	x := k.Ptr["x"]
+	Store(sumLine(k, k.Ptr["x"], k.N), ReturnIndex(0))
+	k.End()
+}
+
+// sumRows is sum of many rows.
+func sumRows(l Level) {
+	k := Begin(l, Float32, "sumRows", "(n int, x *float32, stride int, cols int, sums *float64)",
+		"sets sums to those of n rows of cols elements, stride bytes apart, each as sum has it.\n", "x", "sums")
+	stride, cols, x, left := GP64(), GP64(), GP64(), GP64()
+	Load(Param("stride"), stride)
+	Load(Param("cols"), cols)
+	Label("line")
+	SUBQ(U8(1), k.N)
+	JL(LabelRef("end"))
+	MOVQ(k.Ptr["x"], x)
+	MOVQ(cols, left)
+	VMOVSD(sumLine(k, x, left), Mem{Base: k.Ptr["sums"]})
+	ADDQ(U8(8), k.Ptr["sums"])
+	ADDQ(stride, k.Ptr["x"])
+	JMP(LabelRef("line"))
+	Label("end")
+	k.End()
+}
+
+// sumLine is the sum of n elements from x on, in the first lane of a register. It
+// changes x and n.
+func sumLine(k *Kernel, x, n Register) Register {
+	l := k.Level
 	sums := k.Zeros(128 / l.Bytes)
 	var lanes []V
 	for range rowLen * 4 / l.Bytes {
@@ -72,12 +100,12 @@ func sum(l Level) {
 		}
 	}
 	fold := func() { // to 16 lanes, which are added to sums
-		n := len(lanes) / 2
+		half := len(lanes) / 2
 		for range 2 {
-			for i := range n {
-				VADDPS(lanes[i+n], lanes[i], lanes[i])
+			for i := range half {
+				VADDPS(lanes[i+half], lanes[i], lanes[i])
 			}
-			n /= 2
+			half /= 2
 		}
 		for i := range len(lanes) / 4 {
 			widen(i)
@@ -85,7 +113,7 @@ func sum(l Level) {
 	}
 
 	Label("blocks")
-	SUBQ(U32(blockRows*rowLen), k.N)
+	SUBQ(U32(blockRows*rowLen), n)
 	JL(LabelRef("rows"))
 	first()
 	for r := 1; r < blockRows; r++ {
@@ -96,13 +124,13 @@ func sum(l Level) {
 	JMP(LabelRef("blocks"))
 
 	Label("rows") // fewer than a block has
-	ADDQ(U32(blockRows*rowLen), k.N)
-	SUBQ(U32(rowLen), k.N)
+	ADDQ(U32(blockRows*rowLen), n)
+	SUBQ(U32(rowLen), n)
 	JL(LabelRef("tail"))
 	first()
 	Label("row")
 	ADDQ(U32(rowLen*4), x)
-	SUBQ(U32(rowLen), k.N)
+	SUBQ(U32(rowLen), n)
 	JL(LabelRef("folded"))
 	add(0)
 	JMP(LabelRef("row"))
@@ -110,11 +138,11 @@ func sum(l Level) {
 	fold()
 
 	Label("tail") // less than a row
-	ADDQ(U32(rowLen), k.N)
+	ADDQ(U32(rowLen), n)
 	JZ(LabelRef("done"))
 	var load func(vector int)
 	if l.Wide() {
-		MOVQ(k.N, RCX)
+		MOVQ(n, RCX)
 		bits := GP64()
 		MOVQ(U32(1), bits)
 		SHLQ(CL, bits)
@@ -128,7 +156,7 @@ func sum(l Level) {
 	} else {
 		masks, bytes := GP64(), GP64()
 		LEAQ(LongTailMask(), masks)
-		MOVQ(k.N, bytes)
+		MOVQ(n, bytes)
 		SHLQ(U8(2), bytes)
 		SUBQ(bytes, masks)
 		load = func(i int) {
@@ -138,7 +166,7 @@ func sum(l Level) {
 		}
 	}
 	load(0)
-	CMPQ(k.N, U8(l.Bytes/4))
+	CMPQ(n, U8(l.Bytes/4))
 	JG(LabelRef("long"))
 	widen(0)
 	JMP(LabelRef("done"))
@@ -148,8 +176,7 @@ func sum(l Level) {
 	}
 	fold()
 	Label("done")
-	Store(k.Total(sums), ReturnIndex(0))
-	k.End()
+	return k.Total(sums)
 }
 
 // sumSquares adds in float64, in eight vectors of partial sums.
