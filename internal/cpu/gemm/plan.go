@@ -13,7 +13,7 @@ const (
 
 	// A task computes at most maxBytes/meanStep rows of a at a time: its packed
 	// part of a stays in the level-2 cache, beside the panel of b in use.
-	maxBytes = 512 << 10
+	maxBytes = 384 << 10
 
 	// taskWork is the least number of multiplications worth a task of its own,
 	// some 10 us; a large product is cut into tasksPerThread for each thread, so
