@@ -29,9 +29,10 @@ type timed struct {
 // contestant is one of those that take turns.
 type contestant struct {
 	variant
-	run     func(steps int) (cost, error)
+	run     func(warm, steps int) (cost, error) // the cost is that of steps, after so many to get going
 	results []float64
 	steps   int // of a sample
+	warm    int // before it
 	wall    []float64
 	cpu     []float64
 }
@@ -54,7 +55,7 @@ func (t *timed) figure(s *session, f figure, l limit) figure {
 		}
 		defer w.close()
 		ours.results = w.first()
-		ours.run = func(steps int) (cost, error) { return runSteps(w, steps) }
+		ours.run = func(warm, steps int) (cost, error) { return runSteps(w, warm, steps) }
 		all := []*contestant{ours}
 		theirs, err := t.opponents(s)
 		if err != nil {
@@ -109,7 +110,8 @@ func (t *timed) opponents(s *session) ([]*contestant, error) {
 
 // newLimit is a contestant whose steps are a load's units.
 func newLimit(load *machine.Load) *contestant {
-	return &contestant{run: func(steps int) (cost, error) {
+	return &contestant{run: func(warm, steps int) (cost, error) {
+		load.Run(warm)
 		return cost{wall: load.Run(steps).Seconds()}, nil
 	}}
 }
@@ -127,8 +129,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-func runSteps(w work, steps int) (c cost, err error) {
+func runSteps(w work, warm, steps int) (c cost, err error) {
 	defer ebb.Catch(&err)
+	for range warm {
+		w.step()
+	}
 	cpu, wall := cpuSeconds(), time.Now()
 	for range steps {
 		w.step()
@@ -152,7 +157,7 @@ func alternate(s *session, all []*contestant) error {
 		}
 		for j := range all {
 			c := all[(i+j)%len(all)]
-			took, err := c.run(c.steps)
+			took, err := c.run(c.warm, c.steps)
 			if err != nil {
 				return err
 			}
@@ -163,15 +168,21 @@ func alternate(s *session, all []*contestant) error {
 	return nil
 }
 
-// calibrate sets how many steps a sample takes and returns how many seconds it is.
+// warmUp is how long each works before its sample begins: after a pause the
+// system takes a while to spread threads over the cores.
+const warmUp = 30 * time.Millisecond
+
+// calibrate sets how many steps a sample takes, and those before it, and returns how many
+// seconds that is.
 func (c *contestant) calibrate(sample time.Duration) (float64, error) {
 	for c.steps = 1; ; {
-		took, err := c.run(c.steps)
+		took, err := c.run(0, c.steps)
 		if err != nil {
 			return 0, err
 		}
 		if took.wall >= sample.Seconds()/2 {
-			return took.wall, nil
+			c.warm = int(float64(c.steps)*warmUp.Seconds()/took.wall) + 1
+			return took.wall * float64(c.warm+c.steps) / float64(c.steps), nil
 		}
 		c.steps = max(2*c.steps, min(10*c.steps, int(float64(c.steps)*sample.Seconds()/(took.wall+1e-9))))
 	}

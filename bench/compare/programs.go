@@ -178,7 +178,7 @@ type process struct {
 // newProcess is a contestant that runs a command each time.
 func newProcess(s *session, v variant, env []string, command ...string) *process {
 	p := &process{contestant: contestant{variant: v, steps: 1}}
-	p.run = func(int) (cost, error) {
+	p.run = func(int, int) (cost, error) {
 		cmd := exec.CommandContext(s.ctx, command[0], command[1:]...)
 		cmd.Env = env
 		var out, message bytes.Buffer
@@ -255,7 +255,7 @@ func takeTurns(all []*contestant, rounds int) (*contestant, error) {
 	for i := range rounds {
 		for j := range all {
 			c := all[(i+j)%len(all)]
-			took, err := c.run(1)
+			took, err := c.run(0, 1)
 			if err != nil {
 				return c, err
 			}

@@ -181,9 +181,9 @@ func (w *worker) make(kind string, a args) ([]float64, error) {
 	return answer.Results, err
 }
 
-func (w *worker) run(steps int) (cost, error) {
+func (w *worker) run(warm, steps int) (cost, error) {
 	var answer struct{ Wall, CPU float64 }
-	err := w.ask(map[string]any{"op": "run", "steps": steps}, &answer)
+	err := w.ask(map[string]any{"op": "run", "warm": warm, "steps": steps}, &answer)
 	return cost{answer.Wall, answer.CPU}, err
 }
 

@@ -5,7 +5,8 @@ line on standard output:
 
   {"op": "make", "kind": "matmul", "args": {...}}  makes the work from seed 0, does
       its first steps, and answers {"results": [...]}, numbers that Ebb must get too
-  {"op": "run", "steps": n}   {"wall": seconds, "cpu": seconds} of n steps
+  {"op": "run", "warm": m, "steps": n}   {"wall": seconds, "cpu": seconds} of n
+      steps after m
   {"op": "peak"}              {"peak": bytes} a step allocates above what lives before
                               it; needs peak.c's library loaded before all others
   {"op": "drop"}              lets go of the work
@@ -157,8 +158,10 @@ def quiet():
             return
 
 
-def run(work, steps):
+def run(work, warm, steps):
     step = work.step
+    for _ in range(warm):
+        step()
     cpu, wall = time.process_time(), time.perf_counter()
     for _ in range(steps):
         step()
@@ -206,7 +209,7 @@ def main():
                 answer = {"results": work.first()}
                 quiet()
             elif request["op"] == "run":
-                answer = run(work, request["steps"])
+                answer = run(work, request["warm"], request["steps"])
             elif request["op"] == "peak":
                 answer = peak(work)
             else:
