@@ -62,15 +62,15 @@ func flatMask(k kernel, dst, src *cpu.Array, mask unsafe.Pointer) int {
 func maskTask(k kernel, from, to int, dst, src *cpu.Array, mask unsafe.Pointer) {
 	size := dst.DType.Size()
 	d, s, b := unsafe.Add(dst.Data, from*size), unsafe.Add(src.Data, from*size), unsafe.Add(mask, from/8)
-	markWrite(d, (to-from)*size)
-	markRead(s, (to-from)*size)
+	cpu.MarkWrite(d, (to-from)*size)
+	cpu.MarkRead(s, (to-from)*size)
 	k.loop(to-from, d, s, b, nil, 0, 0)
 }
 
 func reluMask[T float](dst, src *cpu.Array, mask unsafe.Pointer) {
 	done := flatMask(inUse.reluMask[dst.DType], dst, src, mask)
 	bits := slice[uint8](mask, MaskLen(src.Len()))
-	markWrite(mask, len(bits))
+	cpu.MarkWrite(mask, len(bits))
 	clear(bits[done/8:])
 	eachRow(*dst, *src, done, func(first, n int, d, s unsafe.Pointer, dStep, sStep int) {
 		for i := range n {
@@ -99,7 +99,7 @@ func reluMaskBytes[T float](n int, dp, sp, mask, _ unsafe.Pointer, _, _ uint64) 
 func maskMul[T float](dst, g *cpu.Array, mask unsafe.Pointer) {
 	done := flatMask(inUse.maskMul[dst.DType], dst, g, mask)
 	bits := slice[uint8](mask, MaskLen(g.Len()))
-	markRead(mask, len(bits))
+	cpu.MarkRead(mask, len(bits))
 	eachRow(*dst, *g, done, func(first, n int, d, s unsafe.Pointer, dStep, sStep int) {
 		for i := range n {
 			v := *(*T)(unsafe.Add(s, i*sStep))

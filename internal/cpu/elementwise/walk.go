@@ -305,7 +305,7 @@ func (w *walk) wholeRows(at offsets) {
 		for o := range w.operands {
 			q := unsafe.Add(w.base[o], at[o])
 			if w.number != 0 && o == w.number {
-				markRead(q, w.size[o])
+				cpu.MarkRead(q, w.size[o])
 				v = loadBits(q, w.size[o])
 				continue
 			}

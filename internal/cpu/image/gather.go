@@ -7,6 +7,7 @@ package image
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
 )
@@ -29,17 +30,17 @@ func Gather(dst []float32, src []uint8, rows []int64, pixels int, tables []Table
 	}
 	each := max(1, taskBytes/size)
 	cpu.Parallel((len(rows)+each-1)/each, func(task int) {
+		image := func(i int) []uint8 { return src[int(rows[i])*size:][:size] }
 		for i := task * each; i < min((task+1)*each, len(rows)); i++ {
-			at := int(rows[i]) * size
-			row(dst[i*size:(i+1)*size], src[at:at+size], tables)
+			row(dst[i*size:(i+1)*size], image(i), tables, image(min(i+1, len(rows)-1)))
 		}
 	})
 }
 
-// row maps one image.
-func row(dst []float32, src []uint8, tables []Table) {
+// row maps one image, and asks for the memory of the next.
+func row(dst []float32, src []uint8, tables []Table, next []uint8) {
 	if len(tables) == 1 {
-		lookup(dst, src, &tables[0])
+		lookup(dst, src, &tables[0], next)
 		return
 	}
 	channels := len(tables)
@@ -52,9 +53,46 @@ func row(dst []float32, src []uint8, tables []Table) {
 	}
 }
 
-// lookup sets dst[i] to t[src[i]], eight at a time. Eight zeros, the background
+// lookup sets dst[i] to t[src[i]], and asks for the memory of next, as long.
+func lookup(dst []float32, src []uint8, t *Table, next []uint8) {
+	n := 0
+	if inUse != nil {
+		if n = len(src) - len(src)%lookupStep; n > 0 {
+			cpu.MarkRead(unsafe.Pointer(&src[0]), n)
+			cpu.MarkWrite(unsafe.Pointer(&dst[0]), 4*n)
+			inUse(n, &dst[0], &src[0], (*[256]float32)(t), &next[0])
+		}
+	}
+	goLookup(dst[n:], src[n:], t)
+}
+
+// lookupStep is what the number of elements of a lookupFunc is a multiple of.
+const lookupStep = 32
+
+// A lookupFunc sets d[i] to t[s[i]] for i < n. It asks for n bytes from next on,
+// which is read soon: rows in random order are nowhere near each other.
+type lookupFunc func(n int, d *float32, s *uint8, t *[256]float32, next *uint8)
+
+// A lookupKernel is the lookupFunc of a processor level.
+type lookupKernel struct {
+	level cpu.SIMD
+	run   lookupFunc
+}
+
+// inUse is that of the processor's level, nil if there is none but goLookup.
+var inUse = func() (best lookupFunc) {
+	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
+	for _, k := range lookups() {
+		if k.level <= level {
+			best = k.run
+		}
+	}
+	return best
+}()
+
+// goLookup sets dst[i] to t[src[i]], eight at a time. Eight zeros, the background
 // of digits and drawings, are a copy.
-func lookup(dst []float32, src []uint8, t *Table) {
+func goLookup(dst []float32, src []uint8, t *Table) {
 	var background [8]float32
 	for i := range background {
 		background[i] = t[0]

@@ -3,9 +3,12 @@ package image
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/ebb-ml/ebb/internal/cpu"
+	"github.com/ebb-ml/ebb/internal/cpu/arraytest"
 )
 
 func TestGather(t *testing.T) {
@@ -54,6 +57,39 @@ func TestGather(t *testing.T) {
 		}
 	}
 	cpu.SetNumThreads(0)
+}
+
+// Each level's kernel must do what the Go version does, and neither read nor
+// write past its operands, which end at guard pages.
+func TestLookupAgainstGo(t *testing.T) {
+	best, _ := cpu.Level()
+	r := rand.New(rand.NewPCG(3, 4))
+	var table Table
+	for i := range table {
+		table[i] = r.Float32()
+	}
+	for _, k := range lookups() {
+		if k.level > best {
+			continue
+		}
+		for n := 0; n <= 5*lookupStep; n += lookupStep {
+			src := unsafe.Slice((*uint8)(arraytest.Memory(t, max(n, 1))), n)
+			dst := unsafe.Slice((*float32)(arraytest.Memory(t, max(4*n, 4))), n)
+			for i := range src {
+				src[i] = uint8(r.Uint32())
+			}
+			want := make([]float32, n)
+			goLookup(want, src, &table)
+			k.run(n, unsafe.SliceData(dst), unsafe.SliceData(src), (*[256]float32)(&table), unsafe.SliceData(src))
+			if !slices.Equal(dst, want) {
+				t.Fatalf("%v, %d elements: %v, want %v", k.level, n, dst, want)
+			}
+		}
+	}
+}
+
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	arraytest.CheckGenerated(t, "image_amd64.s", "stubs_amd64.go", "./image", "-pkg", "image")
 }
 
 // Images of noise, and images that are background for the most part.

@@ -53,8 +53,8 @@ func addFloat64(dst, src unsafe.Pointer, n, dstStep, srcStep int) {
 
 func addRuns[T float32 | float64](add func(n int, d, x *T), dst, src unsafe.Pointer, n int) {
 	size := int(unsafe.Sizeof(*new(T)))
-	markWrite(dst, n*size)
-	markRead(src, n*size)
+	cpu.MarkWrite(dst, n*size)
+	cpu.MarkRead(src, n*size)
 	for i := 0; i < n; i += longRun {
 		add(min(longRun, n-i), at[T](dst, i), at[T](src, i))
 	}
@@ -66,10 +66,10 @@ func selectInVectors(dst unsafe.Pointer, dRow int, src unsafe.Pointer, sRow int,
 	if inUse == nil || rowBytes%4 != 0 || rowBytes > longRun*4 {
 		return false
 	}
-	if raceEnabled {
+	if cpu.Race {
 		for i, row := range unsafe.Slice(idx, n) {
-			markRead(unsafe.Add(src, int(row)*sRow), rowBytes)
-			markWrite(unsafe.Add(dst, i*dRow), rowBytes)
+			cpu.MarkRead(unsafe.Add(src, int(row)*sRow), rowBytes)
+			cpu.MarkWrite(unsafe.Add(dst, i*dRow), rowBytes)
 		}
 	}
 	rows := longRun * 4 / rowBytes // in one call

@@ -74,8 +74,8 @@ func squares[T float](d, x, y []T) {
 func squaredDistance[T float](x, y []T) float64 {
 	if inUse != nil && unsafe.Sizeof(T(0)) == 4 {
 		p, q := (*float32)(unsafe.Pointer(unsafe.SliceData(x))), (*float32)(unsafe.Pointer(unsafe.SliceData(y)))
-		markRead(unsafe.Pointer(p), len(x)*4)
-		markRead(unsafe.Pointer(q), len(x)*4)
+		cpu.MarkRead(unsafe.Pointer(p), len(x)*4)
+		cpu.MarkRead(unsafe.Pointer(q), len(x)*4)
 		return inUse.squaredDistance(len(x), p, q)
 	}
 	y = y[:len(x)]
@@ -141,9 +141,9 @@ func distanceGradient[T float](d, x, y []T, norm, scale T) {
 	if inUse != nil && unsafe.Sizeof(T(0)) == 4 {
 		to := (*float32)(unsafe.Pointer(unsafe.SliceData(d)))
 		p, q := (*float32)(unsafe.Pointer(unsafe.SliceData(x))), (*float32)(unsafe.Pointer(unsafe.SliceData(y)))
-		markRead(unsafe.Pointer(p), len(d)*4)
-		markRead(unsafe.Pointer(q), len(d)*4)
-		markWrite(unsafe.Pointer(to), len(d)*4)
+		cpu.MarkRead(unsafe.Pointer(p), len(d)*4)
+		cpu.MarkRead(unsafe.Pointer(q), len(d)*4)
+		cpu.MarkWrite(unsafe.Pointer(to), len(d)*4)
 		inUse.distanceGradient(len(d), to, p, q, float32(norm), float32(scale))
 		return
 	}

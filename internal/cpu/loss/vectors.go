@@ -49,7 +49,7 @@ func after(p *float32, n int) *float32 { return (*float32)(unsafe.Add(unsafe.Poi
 // logSumExpOf is problem.logSumExp of n elements. If one is NaN the greatest may
 // be any, but an exponential and their sum are NaN.
 func logSumExpOf(x *float32, n int) (greatest, logSum float64) {
-	markRead(unsafe.Pointer(x), n*4)
+	cpu.MarkRead(unsafe.Pointer(x), n*4)
 	m := float32(math.Inf(-1))
 	for from := 0; from < n; from += longRun {
 		m = max(m, inUse.peak(min(longRun, n-from), after(x, from)))
@@ -63,8 +63,8 @@ func logSumExpOf(x *float32, n int) (greatest, logSum float64) {
 
 // probabilitiesOf sets d to scale * exp(x - logSumExp), of n elements.
 func probabilitiesOf(d, x *float32, n int, logSumExp, scale float64) {
-	markRead(unsafe.Pointer(x), n*4)
-	markWrite(unsafe.Pointer(d), n*4)
+	cpu.MarkRead(unsafe.Pointer(x), n*4)
+	cpu.MarkWrite(unsafe.Pointer(d), n*4)
 	high := float32(logSumExp)
 	low := float32(logSumExp - float64(high))
 	for from := 0; from < n; from += longRun {

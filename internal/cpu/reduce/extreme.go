@@ -79,7 +79,7 @@ func extremesOf[T number](values, indices, src cpu.Array, dim int, least bool) {
 // extremeAt is the position of the first of the largest or smallest elements,
 // n or more if one is NaN.
 func extremeAt(n int, p unsafe.Pointer, least bool) int {
-	markRead(p, n*4)
+	cpu.MarkRead(p, n*4)
 	find := inUse.greatest
 	if least {
 		find = inUse.least

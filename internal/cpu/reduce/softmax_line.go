@@ -33,7 +33,7 @@ func lineTask(dim int, operands ...cpu.Array) int {
 // peakOf is the largest element of at least one. If one is NaN it may be any: so
 // is then the exponential of some element, and with it the sum.
 func peakOf(n int, x unsafe.Pointer) float32 {
-	markRead(x, n*4)
+	cpu.MarkRead(x, n*4)
 	if n <= longRun {
 		return inUse.peak(n, at32(x, 0))
 	}
@@ -63,7 +63,7 @@ func softMaxLine(n int, d, x unsafe.Pointer) {
 	if n == 0 {
 		return
 	}
-	markWrite(d, n*4)
+	cpu.MarkWrite(d, n*4)
 	m := peakOf(n, x)
 	if n <= longRun {
 		sum := inUse.expSum(n, at32(d, 0), at32(x, 0), m)
@@ -78,7 +78,7 @@ func logSoftMaxLine(n int, d, x unsafe.Pointer) {
 	if n == 0 {
 		return
 	}
-	markWrite(d, n*4)
+	cpu.MarkWrite(d, n*4)
 	m := peakOf(n, x)
 	log := float32(math.Log(sumExpOf(n, x, m)))
 	for from := 0; from < n; from += longRun {
@@ -87,9 +87,9 @@ func logSoftMaxLine(n int, d, x unsafe.Pointer) {
 }
 
 func softMaxGradientLine(n int, d, g, y unsafe.Pointer) {
-	markRead(g, n*4)
-	markRead(y, n*4)
-	markWrite(d, n*4)
+	cpu.MarkRead(g, n*4)
+	cpu.MarkRead(y, n*4)
+	cpu.MarkWrite(d, n*4)
 	if n <= longRun {
 		sum := inUse.dot(n, at32(g, 0), at32(y, 0))
 		inUse.softMaxGradient(n, at32(d, 0), at32(g, 0), at32(y, 0), float32(sum))
@@ -102,9 +102,9 @@ func softMaxGradientLine(n int, d, g, y unsafe.Pointer) {
 }
 
 func logSoftMaxGradientLine(n int, d, g, y unsafe.Pointer) {
-	markRead(g, n*4)
-	markRead(y, n*4)
-	markWrite(d, n*4)
+	cpu.MarkRead(g, n*4)
+	cpu.MarkRead(y, n*4)
+	cpu.MarkWrite(d, n*4)
 	if n <= longRun {
 		sum := inUse.sum(n, at32(g, 0))
 		inUse.logSoftMaxGradient(n, at32(d, 0), at32(g, 0), at32(y, 0), float32(sum))

@@ -105,21 +105,21 @@ func minKernel[T number](highest T) kernel[T, T] {
 func marked[T, A any](f func(n int, x *T) A) func(x []T) A {
 	return func(x []T) A {
 		p := unsafe.SliceData(x)
-		markRead(unsafe.Pointer(p), len(x)*int(unsafe.Sizeof(*p)))
+		cpu.MarkRead(unsafe.Pointer(p), len(x)*int(unsafe.Sizeof(*p)))
 		return f(len(x), p)
 	}
 }
 
 func many(acc []float64, x *float32, rows, stride int) {
 	for i := range rows {
-		markRead(unsafe.Add(unsafe.Pointer(x), i*stride), len(acc)*4)
+		cpu.MarkRead(unsafe.Add(unsafe.Pointer(x), i*stride), len(acc)*4)
 	}
 	inUse.addRows(rows, x, stride, len(acc), unsafe.SliceData(acc))
 }
 
 func manyLines(sums []float64, x *float32, n, stride int) {
 	for i := range sums {
-		markRead(unsafe.Add(unsafe.Pointer(x), i*stride), n*4)
+		cpu.MarkRead(unsafe.Add(unsafe.Pointer(x), i*stride), n*4)
 	}
 	inUse.sumRows(len(sums), x, stride, n, unsafe.SliceData(sums))
 }

@@ -97,8 +97,8 @@ func (s *sgdStep[T]) run(p, g, m unsafe.Pointer, r run) {
 
 // vectors updates n elements in one piece.
 func (s *sgdStep[T]) vectors(n int, p, g, m *T) {
-	markWrite(p, n)
-	markRead(g, n)
+	cpu.MarkWrite(unsafe.Pointer(p), n*int(unsafe.Sizeof(*p)))
+	cpu.MarkRead(unsafe.Pointer(g), n*int(unsafe.Sizeof(*g)))
 	decays := 0
 	if s.opt.WeightDecay != 0 {
 		decays = 1
@@ -107,7 +107,7 @@ func (s *sgdStep[T]) vectors(n int, p, g, m *T) {
 		s.kern.sgd[decays](n, p, g, s.minusLR, s.decay)
 		return
 	}
-	markWrite(m, n)
+	cpu.MarkWrite(unsafe.Pointer(m), n*int(unsafe.Sizeof(*m)))
 	kernel := s.kern.momentum[decays]
 	if s.opt.Nesterov {
 		kernel = s.kern.nesterov[decays]

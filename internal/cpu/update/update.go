@@ -118,7 +118,7 @@ func sumRow[T float](p unsafe.Pointer, n, step int) float64 {
 	i := 0
 	if step == 1 && n >= len(sums) {
 		i = n - n%len(sums)
-		markRead((*T)(p), i)
+		cpu.MarkRead(p, i*int(unsafe.Sizeof(T(0))))
 		kernelsOf[T]().sumSquares(i, (*T)(p), &sums)
 	}
 	for ; i < n; i++ {
@@ -147,7 +147,7 @@ func scale[T float](a cpu.Array, factor T) {
 	eachRun([]cpu.Array{a}, func(r run) {
 		p := unsafe.Pointer(elem[T](a.Data, r.start[0]))
 		if r.step[0] == 1 {
-			markWrite((*T)(p), r.n)
+			cpu.MarkWrite(p, r.n*int(unsafe.Sizeof(factor)))
 			kern.scale(r.n, (*T)(p), factor)
 			return
 		}

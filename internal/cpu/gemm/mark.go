@@ -1,24 +1,26 @@
-//go:build race
-
 package gemm
 
 import (
-	"runtime"
 	"unsafe"
+
+	"github.com/ebb-ml/ebb/internal/cpu"
 )
 
 // mark tells the race detector, which does not see into assembly, what the
 // block reads and writes.
 func (b *block[T]) mark() {
-	mark(b.a, b.m, b.k, runtime.RaceReadRange)
-	mark(b.b, b.k, b.n, runtime.RaceReadRange)
-	mark(b.dst, b.m, b.n, runtime.RaceWriteRange)
+	if !cpu.Race {
+		return
+	}
+	mark(b.a, b.m, b.k, cpu.MarkRead)
+	mark(b.b, b.k, b.n, cpu.MarkRead)
+	mark(b.dst, b.m, b.n, cpu.MarkWrite)
 	if b.bias.p != nil {
-		mark(b.bias, b.m, b.n, runtime.RaceReadRange)
+		mark(b.bias, b.m, b.n, cpu.MarkRead)
 	}
 	if b.mask != nil {
 		for i := range b.m {
-			runtime.RaceWriteRange(unsafe.Add(b.mask, i*b.maskRow), (b.n+7)/8)
+			cpu.MarkWrite(unsafe.Add(b.mask, i*b.maskRow), (b.n+7)/8)
 		}
 	}
 }

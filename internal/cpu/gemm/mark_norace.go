@@ -1,5 +1,0 @@
-//go:build !race
-
-package gemm
-
-func (b *block[T]) mark() {}

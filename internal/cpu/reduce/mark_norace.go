@@ -1,9 +1,0 @@
-//go:build !race
-
-package reduce
-
-import "unsafe"
-
-func markRead(unsafe.Pointer, int) {}
-
-func markWrite(unsafe.Pointer, int) {}

@@ -1,7 +1,0 @@
-//go:build !race
-
-package update
-
-func markRead[T float](*T, int) {}
-
-func markWrite[T float](*T, int) {}
