@@ -78,15 +78,16 @@ type kernels[T float] struct {
 
 func (k *kernels[T]) mr() int { return len(k.tiles) }
 
-// tile returns the kernel for rows under the given strides.
-func (k *kernels[T]) tile(rows, lda, ak, ldb int) tileFunc[T] {
+// reading returns the kernels, by rows less one, for operands with the given
+// strides.
+func (k *kernels[T]) reading(lda, ak, ldb int) []tileFunc[T] {
 	switch {
 	case lda == 1:
-		return k.columns[rows-1]
+		return k.columns
 	case ak == 1 && ldb == k.nr:
-		return k.rows[rows-1]
+		return k.rows
 	}
-	return k.tiles[rows-1]
+	return k.tiles
 }
 
 // The kernels in use, those of the processor level.

@@ -15,24 +15,29 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 	nr := b.kern.nr
 	for k0, k := 0, 0; k0 < b.k; k0 += k {
 		k = min(b.stepK, b.k-k0)
-		a := b.a.from(0, k0)
+		a, lda, ldb := b.a.from(0, k0), b.a.rs, b.b.rs
 		if b.packA {
 			b.packRows(a, k, spaceA)
+			lda = 1
 		}
+		if b.packB {
+			ldb = nr
+		}
+		calls := b.kern.reading(lda, a.cs, ldb)
 		for j := 0; j < b.n; j += nr {
 			cols := min(nr, b.n-j)
-			panel, ldb := b.b.at(k0, j), b.b.rs
+			panel := b.b.at(k0, j)
 			if b.packB {
 				b.kern.pack(b.b.from(k0, j), k, cols, spaceB, nr)
-				panel, ldb = spaceB, nr
+				panel = spaceB
 			}
 			for i := 0; i < b.m; {
 				rows := b.tileRows(b.m - i)
-				at, lda, ak := a.at(i, 0), a.rs, a.cs
+				at, ak := a.at(i, 0), a.cs
 				if b.packA {
-					at, lda, ak = step(spaceA, i*k), 1, rows
+					at, ak = step(spaceA, i*k), rows
 				}
-				call := b.kern.tile(rows, lda, ak, ldb)
+				call := calls[rows-1]
 				if b.scatter || b.kern.wholeTiles && cols < nr {
 					call(k, at, lda, ak, panel, ldb, buffer, nr, nil, 0, cols)
 					b.scatterTile(i, j, rows, cols, buffer, k0 == 0)
@@ -56,11 +61,10 @@ func (b *block[T]) tiles(scratch unsafe.Pointer) {
 // few rows are slow for what they do, so a rest is shared by the last two, the
 // first of which has rows that are packed without a rest of their own.
 func (b *block[T]) tileRows(left int) int {
-	mr := b.kern.mr()
-	if left > mr && left < 2*mr {
-		return min(roundUp((left+1)/2, b.kern.quad), mr)
+	if mr := b.kern.mr(); left >= 2*mr || left <= mr {
+		return min(left, mr)
 	}
-	return min(left, mr)
+	return min(roundUp((left+1)/2, b.kern.quad), b.kern.mr())
 }
 
 // biasInTile says that the bias is added with the first step: a kernel adds
