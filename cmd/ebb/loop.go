@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/data"
@@ -13,7 +14,10 @@ import (
 // or what there was of it. A cancelled context ends it between two steps, without
 // an error.
 func (j *job) train(ctx context.Context, loader *data.Loader[data.Batch], step func(b data.Batch) *ebb.Tensor, evaluate func() (float64, error)) error {
-	total := j.epochs * loader.Len()
+	total := math.MaxInt
+	if batches := loader.Len(); batches == 0 || j.epochs <= math.MaxInt/batches {
+		total = j.epochs * batches
+	}
 	if j.steps > 0 {
 		total = min(total, j.steps)
 	}

@@ -29,16 +29,13 @@ func (w *pageWriter) loss(c *curve) {
 		return
 	}
 	if low == high {
-		high++
+		high += max(1, math.Abs(low)/2) // 1 more is nothing to a very large loss
 	}
 	step := niceStep(high - low)
 	p := &plot{top: 22, height: 240, xHigh: xs[len(xs)-1], yLow: math.Floor(low/step) * step, yHigh: math.Ceil(high/step) * step}
 	w.svg(22+240+24, fmt.Sprintf("Loss over %d steps, between %.4g and %.4g", len(c.points)*c.stride, low, high))
-	for i := 0; ; i++ {
+	for i := range int((p.yHigh-p.yLow)/step+0.5) + 1 {
 		v := p.yLow + float64(i)*step
-		if v > p.yHigh+step/2 {
-			break
-		}
 		w.printf("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text class=\"y\" x=\"%d\" y=\"%.1f\">%s</text>\n",
 			leftMargin, leftMargin+plotWidth, p.y(v), p.y(v), leftMargin-8, p.y(v)+4, trimZeros(v))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -122,7 +123,15 @@ func TestWatchDraws(t *testing.T) {
 	if text := r.text(); !strings.Contains(text, "resident             1.00 MiB  "+strings.Repeat("█", 16)+" ") || strings.Contains(text, "live") {
 		t.Error(text)
 	}
-	if got := bar(1, 256); got != "▏" {
-		t.Errorf("bar %q", got)
+	for _, c := range []struct {
+		n, whole int64
+		want     string
+	}{
+		{1, 256, "▏"}, {-1, 256, ""}, {1, 0, ""}, {512, 256, strings.Repeat("█", 32)},
+		{math.MaxInt64 / 2, math.MaxInt64, strings.Repeat("█", 16)}, // what an answer claims may be anything
+	} {
+		if got := bar(c.n, c.whole); got != c.want {
+			t.Errorf("bar(%d, %d) is %q", c.n, c.whole, got)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func bar(n, whole int64) string {
 	if whole <= 0 {
 		return ""
 	}
-	eighths := int(min(max(n, 0), whole) * 8 * barWidth / whole)
+	eighths := int(float64(min(max(n, 0), whole)) / float64(whole) * 8 * barWidth)
 	text := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])

@@ -27,6 +27,7 @@ func curves() map[string]*curve {
 	return map[string]*curve{
 		"none": new(curve), "one": of(2), "flat": of(1, 1, 1), "falls": of(3, 2, 1),
 		"no number": of(float32(math.NaN()), 2, float32(math.Inf(1)), 1), "only NaN": of(float32(math.NaN())), "long": long,
+		"huge": of(1e30), "huge and flat": of(-3e38, -3e38), "all sizes": of(-3e38, 0, 3e38),
 	}
 }
 

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -74,7 +74,8 @@ func (p *progress) step(n int, loss float32, samples int) {
 	}
 	text += fmt.Sprintf(", %s/s, %s%s, %s%s", thousands(float64(p.samples)/elapsed), live, ebb.FormatBytes(s.Live.Current), peak, ebb.FormatBytes(s.Live.Peak))
 	if !p.terminal {
-		left := time.Duration(elapsed / float64(n) * float64(p.total-n) * float64(time.Second))
+		seconds := elapsed / float64(n) * float64(p.total-n)
+		left := time.Duration(min(seconds, math.MaxInt64/float64(2*time.Second)) * float64(time.Second))
 		fmt.Fprintf(p.out, "step %d of %d: %s, %s left\n", n, p.total, text, left.Round(time.Second))
 		return
 	}
@@ -194,7 +195,7 @@ func (p *progress) clear() {
 	}
 }
 
-// thousands prints a rate: 84k, 1.2M, 730.
+// thousands prints a rate in up to four digits: 730, 84k, 1200k.
 func thousands(x float64) string {
 	unit := ""
 	for _, u := range []string{"k", "M", "G"} {
@@ -203,5 +204,5 @@ func thousands(x float64) string {
 		}
 		x, unit = x/1000, u
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.0f", x), ".") + unit
+	return fmt.Sprintf("%.0f", x) + unit
 }

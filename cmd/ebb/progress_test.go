@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,25 @@ func TestPlainProgress(t *testing.T) {
 		"epoch 1\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out, want)
+	}
+}
+
+// A run that would take longer than the universe is old has time left.
+func TestProgressOfVeryMany(t *testing.T) {
+	p, out, wait := clocked(t, false)
+	p.start(math.MaxInt)
+	wait(time.Minute)
+	p.step(1, 1, 1)
+	if text := out.String(); !strings.Contains(text, "h") || strings.Contains(text, "-") {
+		t.Error(text)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for x, want := range map[float64]string{730: "730", 9999: "9999", 84e3: "84k", 1.2e6: "1200k", 12e6: "12M", 1e12: "1000G", 1e15: "1000000G"} {
+		if got := thousands(x); got != want {
+			t.Errorf("%v is %q, want %q", x, got, want)
+		}
 	}
 }
 
