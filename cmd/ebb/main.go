@@ -12,6 +12,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 )
@@ -21,10 +22,14 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // run carries out a command line and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
+	out := &standardOutput{Writer: stdout}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
+	if out.err != nil && !errors.Is(err, out.err) {
+		err = &failure{statusError, errors.Join(err, fileError("write", "standard output", out.err))}
+	}
 	complain(stderr, err)
 	return status(err)
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/ebb-ml/ebb/memory"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // leastInterval bounds --interval.
@@ -196,10 +195,7 @@ func (s *processSource) readSystem() (*reading, error) {
 
 // watch shows a reading at each interval until the process ends or a signal comes.
 func (w *watcher) watch(ctx context.Context, read func(context.Context) (*reading, error)) error {
-	terminal := false
-	if f, ok := w.out.(*os.File); ok {
-		terminal = term.IsTerminal(int(f.Fd()))
-	}
+	_, draws := terminal(w.out)
 	ticker := time.NewTicker(w.interval)
 	defer ticker.Stop()
 	start, before := time.Now(), ""
@@ -221,7 +217,7 @@ func (w *watcher) watch(ctx context.Context, read func(context.Context) (*readin
 		switch {
 		case w.json:
 			err = w.line(r)
-		case terminal:
+		case draws:
 			err = w.draw(r)
 		default:
 			err = w.row(r, time.Since(start), r.Source != before)

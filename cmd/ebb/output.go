@@ -8,7 +8,37 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"golang.org/x/term"
 )
+
+// standardOutput remembers the first error of writing to it, so that what prints
+// need not look for it.
+type standardOutput struct {
+	io.Writer
+	err error
+}
+
+func (o *standardOutput) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// terminal returns the descriptor of the terminal that w is, if it is one.
+func terminal(w io.Writer) (fd int, ok bool) {
+	if o, is := w.(*standardOutput); is {
+		w = o.Writer
+	}
+	f, is := w.(*os.File)
+	if !is {
+		return 0, false
+	}
+	fd = int(f.Fd())
+	return fd, term.IsTerminal(fd)
+}
 
 // fileError says which file and why, without the temporary file's name or the
 // system call's.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -38,8 +37,8 @@ type progress struct {
 }
 
 func newProgress(rt *ebb.Runtime, out io.Writer) *progress {
-	f, ok := out.(*os.File)
-	return &progress{rt: rt, out: out, terminal: ok && term.IsTerminal(int(f.Fd())), now: time.Now, accuracy: -1}
+	_, isTerminal := terminal(out)
+	return &progress{rt: rt, out: out, terminal: isTerminal, now: time.Now, accuracy: -1}
 }
 
 // start says how many steps there will be.
@@ -142,11 +141,11 @@ func (p *progress) end() {
 // narrow reports whether a line of the terminal has no room for whole words
 // beside the bar.
 func (p *progress) narrow() bool {
-	f, ok := p.out.(*os.File)
-	if !p.terminal || !ok {
+	fd, ok := terminal(p.out)
+	if !ok {
 		return false
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
+	width, _, err := term.GetSize(fd)
 	return err == nil && width < 110
 }
 
