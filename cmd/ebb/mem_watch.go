@@ -14,8 +14,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/ebb-ml/ebb/internal/process"
 	"github.com/ebb-ml/ebb/memory"
 	"github.com/spf13/cobra"
 )
@@ -68,11 +70,10 @@ type watcher struct {
 // reading is what a process tells, and how it was asked.
 type reading struct {
 	memory.Status
-	Source  string `json:"source"`           // "process", or "system" where the process does not tell
-	Reason  string `json:"reason,omitempty"` // why it does not
-	Threads uint64 `json:"threads,omitempty"`
-	most    uint64 // resident, of the system
-	files   uint64
+	Source string `json:"source"`           // "process", or "system" where the process does not tell
+	Reason string `json:"reason,omitempty"` // why it does not
+	most   int64  // resident so far, of the system
+	files  int64
 }
 
 // source returns what reads the figures of a PID or URL.
@@ -157,38 +158,27 @@ func (s *processSource) connect() {
 	}}}
 }
 
-// readSystem reads /proc/PID/status.
+// errEnded is a process without figures. One that has ended and that its parent
+// has not asked about, or a thread of the kernel's, is there and has none.
+var errEnded = errors.New("there is no such process, or it has ended")
+
+// readSystem reads the system's figures.
 func (s *processSource) readSystem() (*reading, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("process %d does not tell its figures (%s), and only Linux tells those of another process", s.pid, s.reason)
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fs.ErrNotExist
-		}
-		return nil, fmt.Errorf("process %d: %w", s.pid, err)
+	f, err := process.ReadPID(s.pid)
+	var format *process.FormatError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH), errors.As(err, &format) && format.Text == "":
+		return nil, fmt.Errorf("process %d: %w", s.pid, errEnded)
+	case err != nil:
+		return nil, err
 	}
-	r := &reading{Source: "system", Reason: s.reason}
-	r.Time, r.PID = time.Now(), s.pid
-	for line := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		value = strings.TrimSpace(value)
-		n, _ := strconv.ParseUint(strings.TrimSuffix(value, " kB"), 10, 64)
-		switch key {
-		case "Name":
-			r.Program = value
-		case "VmRSS":
-			r.RSS = int64(n << 10)
-		case "RssAnon":
-			r.Anon = int64(n << 10)
-		case "RssFile":
-			r.files = n << 10
-		case "VmHWM":
-			r.most = n << 10
-		case "Threads":
-			r.Threads = n
-		}
+	r := &reading{Source: "system", Reason: s.reason, most: f.Peak, files: f.File}
+	r.Time, r.PID, r.RSS, r.Anon = time.Now(), s.pid, f.RSS, f.Anon
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.pid)); err == nil {
+		r.Program = strings.TrimSpace(string(name))
 	}
 	return r, nil
 }
@@ -204,7 +194,7 @@ func (w *watcher) watch(ctx context.Context, read func(context.Context) (*readin
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case !first && errors.Is(err, fs.ErrNotExist):
+		case !first && errors.Is(err, errEnded):
 			fmt.Fprintln(w.errs, "ebb: the process has ended")
 			return nil
 		case err != nil:

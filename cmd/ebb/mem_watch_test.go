@@ -95,6 +95,9 @@ func TestMemWatchToTheEnd(t *testing.T) {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 	<-done
+	if status, out, errs := mem(t, "watch", fmt.Sprint(sleep.Process.Pid), "--once"); status != 1 || out != "" || !strings.Contains(errs, "there is no such process") {
+		t.Errorf("after its end: status %d: %s%s", status, out, errs)
+	}
 }
 
 // What is drawn on a terminal goes over what was drawn before.

@@ -25,7 +25,7 @@ func (w *watcher) row(r *reading, since time.Duration, head bool) error {
 	}
 	figures := []int64{r.Live, r.Peak, r.Mapped, r.Cached, r.RSS}
 	if r.Source == "system" {
-		figures = []int64{r.RSS, r.Anon, int64(r.files), int64(r.most)}
+		figures = []int64{r.RSS, r.Anon, r.files, r.most}
 	}
 	fmt.Fprintf(&b, "%9.1fs", since.Seconds())
 	for _, n := range figures {
@@ -81,11 +81,10 @@ func (r *reading) text() string {
 		fmt.Fprintf(&b, "  %-16s %12s  %-*s  %s\n", plain(name), size(n), barWidth, bar(n, scale), note)
 	}
 	if r.Source == "system" {
-		scale = max(int64(r.most), r.RSS, 1)
-		row("resident", r.RSS, "at most "+size(int64(r.most)))
+		scale = max(r.most, r.RSS, 1)
+		row("resident", r.RSS, "at most "+size(r.most))
 		row("  anonymous", r.Anon, "")
-		row("  files", int64(r.files), "")
-		fmt.Fprintf(&b, "  %d threads\n", r.Threads)
+		row("  files", r.files, "")
 		return b.String()
 	}
 	row("live", r.Live, "peak "+size(r.Peak))
