@@ -33,16 +33,16 @@ func (b FixedBatches) Len(n int) int {
 		panic(&ebb.Error{Kind: ebb.ErrValue, Op: "loader", Given: fmt.Sprintf("batches of %d samples", b.Size), Advice: "a batch has 1 sample or more"})
 	}
 	n = b.Sampler.Len(n)
-	if b.DropLast {
-		return n / b.Size
+	if n%b.Size > 0 && !b.DropLast {
+		return n/b.Size + 1
 	}
-	return (n + b.Size - 1) / b.Size
+	return n / b.Size
 }
 
 // Batches returns the batches' indices.
 func (b FixedBatches) Batches(n int, g *ebb.Generator) iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
-		batch := make([]int64, 0, b.Size)
+		batch := make([]int64, 0, min(b.Size, b.Sampler.Len(n)))
 		for i := range b.Sampler.Indices(n, g) {
 			if batch = append(batch, i); len(batch) == b.Size {
 				if !yield(batch) {

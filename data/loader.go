@@ -59,8 +59,12 @@ func Shuffle() LoaderOption { return func(o *options) { o.shuffle = true } }
 // DropLast leaves out the last batch of a pass if it is smaller than the others.
 func DropLast() LoaderOption { return func(o *options) { o.dropLast = true } }
 
-// Workers sets how many goroutines prepare batches ahead. The default is 0:
-// batches are made when they are asked for. The batches are the same.
+// mostWorkers bounds Workers: more is a mistake, and each takes memory.
+const mostWorkers = 1 << 12
+
+// Workers sets how many goroutines prepare batches ahead, 4096 at most. The
+// default is 0: batches are made when they are asked for. The batches are the
+// same.
 func Workers(n int) LoaderOption { return func(o *options) { o.workers = n } }
 
 // Prefetch bounds the bytes of the batches that workers prepare ahead. The
@@ -88,8 +92,8 @@ func Name(name string) LoaderOption { return func(o *options) { o.name = name } 
 func (o *options) complete(rt *ebb.Runtime) {
 	var given string
 	switch {
-	case o.workers < 0:
-		given = fmt.Sprintf("%d workers", o.workers)
+	case o.workers < 0 || o.workers > mostWorkers:
+		given = fmt.Sprintf("%d workers, expected 0 to %d", o.workers, mostWorkers)
 	case o.prefetch < 0:
 		given = fmt.Sprintf("at most %d bytes ahead", o.prefetch)
 	case o.batches != nil && (o.sized || o.shuffle || o.dropLast || o.sampler != nil):

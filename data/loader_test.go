@@ -3,6 +3,7 @@ package data_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -238,6 +239,8 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		"size -7":    {data.BatchSize(-7)},
 		"no size":    {data.WithBatchSampler(data.FixedBatches{Sampler: s})},
 		"workers -1": {data.Workers(-1)},
+		"workers":    {data.Workers(math.MaxInt)},
+		"draws":      {data.WithSampler(data.WeightedRandomSampler{Weights: []float64{1}, NumSamples: -1})},
 		"prefetch":   {data.Prefetch(-1)},
 		"both":       {data.Shuffle(), data.WithSampler(s)},
 		"batches":    {data.BatchSize(2), data.WithBatchSampler(data.FixedBatches{Sampler: s, Size: 2})},
@@ -264,6 +267,20 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		var e *data.Error
 		if !errors.As(got, &e) {
 			t.Errorf("%s: %v", name, got)
+		}
+		l.Close()
+	}
+}
+
+// A batch may be larger than any memory: it has the samples that there are.
+func TestHugeBatchSize(t *testing.T) {
+	rt := runtimeOf(t)
+	set := numbers(rt, 3, 1)
+	defer set.Close()
+	for _, size := range []int{4, 1 << 40, math.MaxInt} {
+		l := data.NewLoader(set, data.BatchSize(size))
+		if diff := cmp.Diff([][]int64{{0, 1, 2}}, pass(t, l, -1)); diff != "" || l.Len() != 1 {
+			t.Errorf("size %d: %d batches: %s", size, l.Len(), diff)
 		}
 		l.Close()
 	}

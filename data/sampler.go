@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/ebb-ml/ebb"
@@ -122,8 +123,13 @@ type WeightedRandomSampler struct {
 	Generator          *ebb.Generator // nil: the runtime's
 }
 
-// Len returns NumSamples.
-func (s WeightedRandomSampler) Len(int) int { return s.NumSamples }
+// Len returns NumSamples. One below 0 is a panic with [ebb.ErrValue].
+func (s WeightedRandomSampler) Len(int) int {
+	if s.NumSamples < 0 {
+		panic(&ebb.Error{Kind: ebb.ErrValue, Op: "WeightedRandomSampler", Given: fmt.Sprintf("%d samples", s.NumSamples), Advice: "NumSamples is 0 or more"})
+	}
+	return s.NumSamples
+}
 
 // Indices returns the samples drawn. Weights that nothing can be drawn by are
 // a panic with [ebb.ErrValue], which a loader returns as an error.
