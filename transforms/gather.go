@@ -59,7 +59,7 @@ func tabulate(tables []image.Table, steps compose, shape []int) compose {
 		if !ok {
 			break
 		}
-		n.check(true, shape)
+		n.check(shape)
 		for c := range tables {
 			k := c % len(n.mean)
 			mean, std := float32(n.mean[k]), float32(n.std[k])

@@ -79,17 +79,16 @@ func (n normalize) Apply(x *ebb.Tensor) *ebb.Tensor {
 	if !x.DType().IsFloat() {
 		panic(&ebb.Error{Kind: ebb.ErrDType, Op: "Normalize", Given: fmt.Sprintf("images of %s", x.DType()), Advice: "use ToTensor first"})
 	}
-	n.check(x.Dim() == 4, x.Shape())
+	n.check(x.Shape())
 	scope := scopeOf("Normalize", x)
 	mean := ebb.FromSlice(scope, n.mean, len(n.mean), 1, 1).To(x.DType())
 	std := ebb.FromSlice(scope, n.std, len(n.std), 1, 1).To(x.DType())
 	return x.Sub(mean).Div(std)
 }
 
-// check panics unless shape, of which it is known whether it has four
-// dimensions, suits the channels.
-func (n normalize) check(four bool, shape []int) {
-	if !four || len(n.mean) != 1 && len(n.mean) != shape[1] {
+// check panics unless shape is [N, C, H, W] and suits the channels.
+func (n normalize) check(shape []int) {
+	if len(shape) != 4 || len(n.mean) != 1 && len(n.mean) != shape[1] {
 		panic(&ebb.Error{Kind: ebb.ErrShape, Op: "Normalize", Given: fmt.Sprintf("mean and std of %d channels", len(n.mean)),
 			Advice: "images are [N, C, H, W]", Shapes: [][]int{shape}})
 	}
