@@ -3,6 +3,7 @@ package wholefile_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,7 +39,46 @@ func TestWrite(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
 	}
-	if err := wholefile.Write(filepath.Join(dir, "none", "file"), text("", nil)); err == nil {
-		t.Error("no error for a folder that is not there")
+}
+
+// A link stays, and so does a device: what it leads to is written.
+func TestWriteThroughLinks(t *testing.T) {
+	dir := t.TempDir()
+	text := func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err }
+	old, link := filepath.Join(dir, "old"), filepath.Join(dir, "link")
+	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(old, link); err != nil {
+		t.Skip(err)
+	}
+	if err := wholefile.Write(link, text); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(old); string(got) != "text" {
+		t.Errorf("the link leads to %q, %v", got, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+	null := filepath.Join(dir, "null")
+	if err := os.Symlink(os.DevNull, null); err != nil {
+		t.Skip(err)
+	}
+	if err := wholefile.Write(null, text); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(null); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the device is %v, %v", info, err)
+	}
+}
+
+// An error says which file was asked for, and the cause, and no other name.
+func TestErrorNamesTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "none", "file")
+	err := wholefile.Write(name, func(io.Writer) error { return nil })
+	var path *fs.PathError
+	if !errors.As(err, &path) || path.Path != name || !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
