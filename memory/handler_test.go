@@ -208,7 +208,11 @@ func TestListenSweeps(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nobody tells whether a process lives")
 	}
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	odd := filepath.Join(t.TempDir(), "[a*]") // a name, not a pattern
+	if err := os.Mkdir(odd, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", odd)
 	dead, err := memory.Socket(1<<31 - 1)
 	if err != nil {
 		t.Fatal(err)

@@ -14,11 +14,12 @@ import (
 
 // sweep removes the sockets that processes left which ended without Close.
 func sweep(dir string) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
-	for _, path := range paths {
-		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".sock"), "-")
-		if pid, err := strconv.Atoi(name); err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.Remove(path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".sock")
+		name, _, _ = strings.Cut(name, "-")
+		if pid, err := strconv.Atoi(name); ok && err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }
