@@ -1,7 +1,7 @@
 package ebb
 
 import (
-	varint "encoding/binary"
+	varint "encoding/binary" // binary is a function of this package
 	"slices"
 	"time"
 

@@ -24,6 +24,7 @@ func (rt *Runtime) WriteSnapshot(w io.Writer) error { return rt.core.freeze().sn
 // frozen is one moment's memory and history.
 type frozen struct {
 	limit    int64
+	most     int64 // live at the peak
 	segments []frozenSegment
 	events   []event
 	marks    map[int]string // by event
@@ -60,7 +61,7 @@ func (co *core) freeze() *frozen {
 	}
 	blocks := map[*alloc.Block]kept{}
 	co.visitStorages(func(st *storage, owner string) { blocks[st.blk] = kept{st, owner} })
-	f := &frozen{limit: co.limit}
+	f := &frozen{limit: co.limit, most: co.live.Peak}
 	for seg := range co.alloc.Segments() {
 		g := frozenSegment{addr: seg.Addr, size: uint64(seg.Size), small: seg.Small}
 		for span := range seg.Spans() {
@@ -123,19 +124,11 @@ func (l *label) metadata() string {
 	if !l.bytes {
 		put("dtype", l.dtype.String())
 		if l.shape != nil {
-			put("shape", "["+joinInts(l.shape, ",")+"]")
+			put("shape", strings.ReplaceAll(fmt.Sprint(l.shape), " ", ","))
 		}
 	}
 	put("owner", l.owner)
 	return b.String()
-}
-
-func joinInts(ns []int, sep string) string {
-	text := make([]string, len(ns))
-	for i, n := range ns {
-		text[i] = strconv.Itoa(n)
-	}
-	return strings.Join(text, sep)
 }
 
 // snapshotter builds a snapshot.
@@ -262,11 +255,7 @@ type Peak struct {
 // the peak was before its oldest event, that moment is the highest in the history
 // and Peak.Exact is false.
 func (rt *Runtime) PeakHoldings() ([]Holding, Peak) {
-	co := rt.core
-	f := co.freeze()
-	co.mu.Lock()
-	most := co.live.Peak
-	co.mu.Unlock()
+	f := rt.core.freeze()
 	if !f.on {
 		return nil, Peak{Doubt: "no history was recorded, which alone tells what was live at the peak"}
 	}
@@ -275,13 +264,13 @@ func (rt *Runtime) PeakHoldings() ([]Holding, Peak) {
 	for _, h := range hs {
 		p.Bytes += h.Bytes
 	}
-	p.Exact = p.Bytes == most
+	p.Exact = p.Bytes == f.most
 	switch {
 	case p.Exact:
 	case f.dropped:
-		p.Doubt = fmt.Sprintf("the runtime's peak is %s; this is the most in the last %d events", FormatBytes(most), len(f.events))
+		p.Doubt = fmt.Sprintf("the runtime's peak is %s; this is the most in the last %d events", FormatBytes(f.most), len(f.events))
 	default:
-		p.Doubt = fmt.Sprintf("the runtime's peak is %s; this is the most since the history began", FormatBytes(most))
+		p.Doubt = fmt.Sprintf("the runtime's peak is %s; this is the most since the history began", FormatBytes(f.most))
 	}
 	return hs, p
 }

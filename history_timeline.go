@@ -1,6 +1,9 @@
 package ebb
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Instant is what was live at one moment of the history.
 type Instant struct {
@@ -90,9 +93,7 @@ func (rt *Runtime) Timeline(from time.Time, points int) ([]Instant, []MarkedAt) 
 	for i := range spans {
 		instants[i] = spans[i].instant()
 	}
-	for i, j := 0, len(marks)-1; i < j; i, j = i+1, j-1 {
-		marks[i], marks[j] = marks[j], marks[i]
-	}
+	slices.Reverse(marks)
 	return instants, marks
 }
 
