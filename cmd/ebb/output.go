@@ -27,17 +27,13 @@ func (o *standardOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// terminal returns the descriptor of the terminal that w is, if it is one.
-func terminal(w io.Writer) (fd int, ok bool) {
-	if o, is := w.(*standardOutput); is {
+// terminal returns the terminal that w is, if it is one that can be drawn on.
+func terminal(w io.Writer) (*os.File, bool) {
+	if o, ok := w.(*standardOutput); ok {
 		w = o.Writer
 	}
-	f, is := w.(*os.File)
-	if !is {
-		return 0, false
-	}
-	fd = int(f.Fd())
-	return fd, term.IsTerminal(fd)
+	f, ok := w.(*os.File)
+	return f, ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
 // fileError says which file and why, without the temporary file's name or the

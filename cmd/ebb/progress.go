@@ -63,15 +63,15 @@ func (p *progress) step(n int, loss float32, samples int) {
 	}
 	elapsed := p.shown.Sub(p.started).Seconds()
 	s := p.rt.Stats()
-	accuracy, live, peak := "accuracy", "live ", "peak "
+	accuracy, live, peak := "accuracy", "live ", ", peak "
 	if p.narrow() {
-		accuracy, live, peak = "acc", "", "of "
+		accuracy, live, peak = "acc", "", " of "
 	}
 	text := fmt.Sprintf("loss %.4f", loss)
 	if p.accuracy >= 0 {
 		text += fmt.Sprintf(", %s %.4f", accuracy, p.accuracy)
 	}
-	text += fmt.Sprintf(", %s/s, %s%s, %s%s", thousands(float64(p.samples)/elapsed), live, ebb.FormatBytes(s.Live.Current), peak, ebb.FormatBytes(s.Live.Peak))
+	text += fmt.Sprintf(", %s/s, %s%s%s%s", thousands(float64(p.samples)/elapsed), live, ebb.FormatBytes(s.Live.Current), peak, ebb.FormatBytes(s.Live.Peak))
 	if !p.terminal {
 		seconds := elapsed / float64(n) * float64(p.total-n)
 		left := time.Duration(min(seconds, math.MaxInt64/float64(2*time.Second)) * float64(time.Second))
@@ -138,15 +138,23 @@ func (p *progress) end() {
 	}
 }
 
-// narrow reports whether a line of the terminal has no room for whole words
-// beside the bar.
+// wide is how many columns of a terminal have room for whole words beside a bar.
+const wide = 110
+
+// narrow reports whether the terminal has fewer.
 func (p *progress) narrow() bool {
-	fd, ok := terminal(p.out)
+	width, known := p.width()
+	return known && width < wide
+}
+
+// width returns the columns of the terminal, if it is one and tells.
+func (p *progress) width() (columns int, known bool) {
+	f, ok := terminal(p.out)
 	if !ok {
-		return false
+		return 0, false
 	}
-	width, _, err := term.GetSize(fd)
-	return err == nil && width < 110
+	columns, _, err := term.GetSize(int(f.Fd()))
+	return columns, err == nil && columns > 0
 }
 
 // due reports whether it is time to show something again.
@@ -163,11 +171,22 @@ func (p *progress) due() bool {
 	return true
 }
 
-// draw draws the bar.
+// besideText is how many columns the rest takes at most: the share, the times and
+// what parts them. The bar gives way.
+const besideText = 28
+
+// draw draws the bar, in one line: what has no room is cut off.
 func (p *progress) draw(done, total int64, text string) {
+	if width, known := p.width(); known {
+		text = head(text, width-besideText)
+	}
 	if p.bar == nil {
+		out := p.out
+		if f, ok := terminal(out); ok {
+			out = f // whose width the bar finds out
+		}
 		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetWriter(out),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionShowDescriptionAtLineEnd(),
@@ -204,4 +223,16 @@ func thousands(x float64) string {
 		x, unit = x/1000, u
 	}
 	return fmt.Sprintf("%.0f", x) + unit
+}
+
+// head shortens text to a number of characters and keeps its beginning.
+func head(s string, width int) string {
+	runes := []rune(s)
+	switch {
+	case len(runes) <= width:
+		return s
+	case width < 1:
+		return ""
+	}
+	return string(runes[:width-1]) + "…"
 }
