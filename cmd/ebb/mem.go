@@ -49,16 +49,30 @@ const allDevices = -2
 // flags adds the flags --json and --device, and --top where there are lists.
 func (q *memQuery) flags(c *cobra.Command, lists bool) {
 	c.Flags().BoolVar(&q.json, "json", false, "print JSON")
-	c.Flags().IntVar(&q.device, "device", allDevices, "answer for one device alone (-1: pinned host memory)")
-	c.Flags().Lookup("device").DefValue = "all"
+	q.deviceFlag(c, "answer for one device alone (-1: pinned host memory)")
 	if lists {
-		c.Flags().IntVar(&q.top, "top", 15, "how many entries of each list to print (0: all)")
+		q.top = 15
+		c.Flags().Var(&count{&q.top, 0}, "top", "how many entries of each list to print (0: all)")
 	}
+}
+
+// deviceFlag adds the flag --device.
+func (q *memQuery) deviceFlag(c *cobra.Command, usage string) {
+	q.device = allDevices
+	c.Flags().Var(&count{&q.device, -1}, "device", usage)
+	c.Flags().Lookup("device").DefValue = "all"
+}
+
+// eventFlag adds the flag --event, which is -1 where it is not given.
+func eventFlag(c *cobra.Command, event *int, usage string) {
+	*event = -1
+	c.Flags().Var(&count{event, 0}, "event", usage)
+	c.Flags().Lookup("event").DefValue = ""
 }
 
 // shown returns how many of n entries to print.
 func (q *memQuery) shown(n int) int {
-	if q.top <= 0 {
+	if q.top == 0 {
 		return n
 	}
 	return min(n, q.top)
@@ -133,8 +147,7 @@ func (d *dump) one() (*timeline.History, error) {
 	return found, nil
 }
 
-// warn prints the doubts, unless they are in the JSON, which standard error
-// repeats all the same: a pipe hides the one, a terminal the other.
+// warn prints the doubts on standard error, also if the JSON has them.
 func (q *memQuery) warn(warnings []string) {
 	for i, w := range warnings {
 		if i == 20 {

@@ -69,7 +69,7 @@ event, such as 1.5s or 300ms, or microseconds since the Unix epoch.`,
 	}
 	q.flags(c, true)
 	c.Flags().StringVar(&at.time, "time", "", "the instant as a time")
-	c.Flags().IntVar(&at.event, "event", -1, "the instant as a number of events")
+	eventFlag(c, &at.event, "the instant as a number of events")
 	c.Flags().BoolVar(&at.peak, "peak", false, "the instant at which most was live")
 	c.MarkFlagsMutuallyExclusive("time", "event", "peak")
 	c.MarkFlagsOneRequired("time", "event", "peak")
@@ -81,10 +81,10 @@ func (f *instantFlags) instant(h *timeline.History) (int, error) {
 	switch {
 	case f.peak:
 		return h.PeakAt, nil
-	case f.time != "":
+	case f.event < 0:
 		return parseTime(h, f.time)
 	}
-	if n := h.Device.Trace.Len(); f.event < 0 || f.event > n {
+	if n := h.Device.Trace.Len(); f.event > n {
 		return 0, fmt.Errorf("--event %d: the trace has %d events", f.event, n)
 	}
 	return f.event, nil

@@ -40,7 +40,7 @@ type failedRequest struct {
 
 func newMemOOM() *cobra.Command {
 	q := &memQuery{}
-	event := -1
+	var event int
 	c := &cobra.Command{
 		Use:   "oom FILE",
 		Short: "Why a request failed, what held the memory, and what to release first",
@@ -54,7 +54,7 @@ func newMemOOM() *cobra.Command {
 		},
 	}
 	q.flags(c, true)
-	c.Flags().IntVar(&event, "event", -1, "explain the failure of this event, not the last one")
+	eventFlag(c, &event, "explain the failure of this event, not the last one")
 	return c
 }
 

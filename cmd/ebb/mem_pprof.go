@@ -42,8 +42,7 @@ func newMemPprof() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().IntVar(&q.device, "device", allDevices, "write one device alone")
-	c.Flags().Lookup("device").DefValue = "all"
+	q.deviceFlag(c, "write one device alone")
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write, - for standard output (default: the input's name with .pb.gz)")
 	return c
 }

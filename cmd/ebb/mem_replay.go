@@ -44,9 +44,12 @@ whether the program would have fit:
 The status is 3 if one of them would not have fit in --capacity.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(allocators) == 0 {
+				allocators = []string{""}
+			}
 			for _, name := range allocators {
 				if newModel(name, replay.Options{}) == nil {
-					return fmt.Errorf("--allocator %s: one of pytorch, expandable, ebb", name)
+					return fmt.Errorf("--allocator %q: expected one or more of pytorch, expandable, ebb", name)
 				}
 			}
 			d, err := q.load(c, args[0])

@@ -76,8 +76,8 @@ func printJSON(w io.Writer, v any) error {
 	return fail(err)
 }
 
-// table aligns rows for a terminal: as many columns on the right as cells of the
-// first row end in; text cells are left-aligned and last.
+// table prints rows in columns: figures, which begin with a digit or a sign, to the
+// right, texts to the left. Columns count characters.
 func table(w io.Writer, indent string, rows [][]string) {
 	var widths []int
 	for _, row := range rows {

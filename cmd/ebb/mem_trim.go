@@ -46,8 +46,7 @@ epoch.`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&q.device, "device", allDevices, "keep one device alone")
-	c.Flags().Lookup("device").DefValue = "all"
+	q.deviceFlag(c, "keep one device alone")
 	c.Flags().StringVar(&from, "from", "0", "the instant at which the part begins")
 	c.Flags().StringVar(&to, "to", "", "the instant at which it ends (default: the end)")
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write, - for standard output (default: the input's name with .trimmed.pickle)")

@@ -48,8 +48,7 @@ event such as 1.5s, or microseconds since the Unix epoch.`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&q.device, "device", allDevices, "show one device alone")
-	c.Flags().Lookup("device").DefValue = "all"
+	q.deviceFlag(c, "show one device alone")
 	c.Flags().StringVar(&from, "from", "0", "the instant at which the page begins")
 	c.Flags().StringVar(&to, "to", "", "the instant at which it ends (default: the end)")
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write, - for standard output (default: the input's name with .html)")
