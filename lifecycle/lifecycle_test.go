@@ -280,4 +280,11 @@ func TestReportTable(t *testing.T) {
 	if d := cmp.Diff(want, r.String()); d != "" {
 		t.Errorf("table (-want +got):\n%s", d)
 	}
+	// What nobody is known to hold shows in the figures after the last state.
+	r.Survivors = nil
+	r.Marks = append(r.Marks, lifecycle.Mark{Name: "memory survived", Reading: lifecycle.Reading{State: lifecycle.ModelCreated,
+		Figures: lifecycle.Figures{Go: 4 << 20, RSSAnon: 12 << 20}}})
+	if want, got := "not freed: live 0 B, mapped 0 B, RssAnon +10.00 MiB from InitialState (Go's share +1.00 MiB)", r.Verdict(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

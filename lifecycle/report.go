@@ -84,14 +84,22 @@ func (r *Report) Rows() [][]string {
 	return rows
 }
 
-// Verdict says in a line whether the memory came back, and how RssAnon ended.
+// Verdict says in a line whether the memory came back, and if nothing is known to
+// have survived, how the figures ended.
 func (r *Report) Verdict() string {
-	if !r.Freed {
-		return "not freed: " + count(len(r.Survivors))
+	if n := len(r.Survivors); n > 0 {
+		return "not freed: " + count(n)
 	}
 	first, last := r.States[0], r.States[len(r.States)-1]
-	grown, goes := last.RSSAnon-first.RSSAnon, last.Go-first.Go
-	return fmt.Sprintf("freed: live 0, mapped 0, RssAnon %s from InitialState (Go's share %s)", signed(grown), signed(goes))
+	verdict, live, mapped := "freed", "0", "0"
+	if !r.Freed {
+		if n := len(r.Marks); n > 0 && r.Marks[n-1].State == last.State {
+			last = r.Marks[n-1].Reading
+		}
+		verdict, live, mapped = "not freed", ebb.FormatBytes(last.Live), ebb.FormatBytes(last.Mapped)
+	}
+	return fmt.Sprintf("%s: live %s, mapped %s, RssAnon %s from InitialState (Go's share %s)",
+		verdict, live, mapped, signed(last.RSSAnon-first.RSSAnon), signed(last.Go-first.Go))
 }
 
 func signed(n int64) string {

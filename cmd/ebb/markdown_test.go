@@ -28,10 +28,10 @@ func TestMarkdown(t *testing.T) {
 		"    InitialState: InitialState<br/>live 0\u00a0B<br/>mapped 0\u00a0B<br/>RssAnon 3.00\u00a0MiB\n",
 		"    InitialState --> ModelCreated: 3 ms<br/>a - b, (c)\n",
 		"    ModelCreated: ModelCreated<br/>live 1.50\u00a0KiB<br/>mapped 2.00\u00a0MiB<br/>RssAnon 0\u00a0B\n",
-		"    survived: not freed - 0 survivors\n    ModelCreated --> survived\n```\n",
+		"    survived: not freed - live 1.50 KiB, mapped 2.00 MiB, RssAnon -3.00 MiB from InitialState (Go's share 0 B)\n    ModelCreated --> survived\n```\n",
 		"| state | live | mapped | Go | RssAnon | peak live | elapsed |\n|---|---:|---:|---:|---:|---:|---:|\n| InitialState | ",
 		"- loss 2 at first, 1 at the end of 2 steps\n- accuracy 0.5000 after 2 steps\n",
-		"| ↳ a: b; <c> | ", "**not freed: 0 survivors**",
+		"| ↳ a: b; <c> | ", "**not freed: live 1.50 KiB, mapped 2.00 MiB, RssAnon -3.00 MiB from InitialState (Go's share 0 B)**",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
