@@ -53,7 +53,7 @@ func New(types []ValueType, preferred string, time int64) *Profile {
 // The fields of the format's messages.
 const (
 	profileSampleType, profileSample, profileMapping, profileLocation, profileFunction = 1, 2, 3, 4, 5
-	profileStrings, profileTime, profileDefault                                        = 6, 9, 14
+	profileStrings, profileTime, profileComment, profileDefault                        = 6, 9, 13, 14
 )
 
 func (p *Profile) str(s string) int64 {
@@ -125,6 +125,11 @@ func (p *Profile) location(f Frame) uint64 {
 		p.body = message(p.body, profileLocation, message(b, 4, line))
 	}
 	return id
+}
+
+// Comment adds a remark for people, which go tool pprof -comments prints.
+func (p *Profile) Comment(text string) {
+	p.body = varint(p.body, profileComment, uint64(p.str(text)))
 }
 
 // Write writes the profile, gzipped.

@@ -14,7 +14,10 @@
 // other readers of its format open it.
 package snapshot
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // HostDevice is the index of the device that stands for pinned host memory.
 const HostDevice = -1
@@ -81,9 +84,7 @@ func (s *Snapshot) Device(index int) *Device {
 		}
 	}
 	d := &Device{Index: index}
-	s.Devices = append(s.Devices, nil)
-	copy(s.Devices[at+1:], s.Devices[at:])
-	s.Devices[at] = d
+	s.Devices = slices.Insert(s.Devices, at, d)
 	return d
 }
 
@@ -118,6 +119,28 @@ type Segment struct {
 	Pool       [2]int64 // {0, 0} is the default pool
 	Stack      StackID  // where it was allocated
 	Blocks     []Block  // in order of address
+}
+
+// Tiled returns the segment's blocks with every gap filled by an inactive one and
+// whatever overlaps or lies outside left out, so that they cover it exactly.
+func (g *Segment) Tiled() []Block {
+	at, end := g.Addr, g.Addr+g.Size
+	var blocks []Block
+	hole := func(to uint64) {
+		if to > at {
+			blocks = append(blocks, Block{Addr: at, Size: to - at})
+		}
+	}
+	for _, k := range g.Blocks {
+		if k.Size == 0 || k.Addr < at || k.Addr >= end || k.Size > end-k.Addr {
+			continue
+		}
+		hole(k.Addr)
+		blocks = append(blocks, k)
+		at = k.Addr + k.Size
+	}
+	hole(end)
+	return blocks
 }
 
 // Block is a part of a segment, handed out or free.

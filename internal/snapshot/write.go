@@ -488,25 +488,3 @@ func (p *pickler) annotation(a *Annotation) {
 		p.uint(uint64(max(a.Time, 0)))
 	})
 }
-
-// Tiled returns the segment's blocks with every gap filled by an inactive one and
-// whatever overlaps or lies outside left out, so that they cover it exactly.
-func (g *Segment) Tiled() []Block {
-	at, end := g.Addr, g.Addr+g.Size
-	var blocks []Block
-	hole := func(to uint64) {
-		if to > at {
-			blocks = append(blocks, Block{Addr: at, Size: to - at})
-		}
-	}
-	for _, k := range g.Blocks {
-		if k.Size == 0 || k.Addr < at || k.Addr >= end || k.Size > end-k.Addr {
-			continue
-		}
-		hole(k.Addr)
-		blocks = append(blocks, k)
-		at = k.Addr + k.Size
-	}
-	hole(end)
-	return blocks
-}
