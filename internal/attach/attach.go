@@ -2,7 +2,7 @@
 // importing it.
 package attach
 
-// Listen, if a package has set it, serves a runtime's memory (an *ebb.Runtime) on
+// Listen serves a runtime's memory (an *ebb.Runtime), if a package has set it, on
 // a socket until the function it returns is called. It is set before any runtime
 // is made, by an init function.
 var Listen func(rt any) (stop func())
