@@ -78,6 +78,13 @@ func TestSplitting(t *testing.T) {
 	if got := reserve(Options{}, 19<<20-1, 512); got != 20<<20+2<<20 {
 		t.Errorf("a small request shares a large segment: %d reserved", got)
 	}
+	for asked, want := range map[uint64]uint64{11 << 20: 12 << 20, 11<<20 - 512: 11<<20 - 512} {
+		p := NewPyTorch(Options{})
+		p.Alloc(Request{Size: asked})
+		if got := p.Figures().Live; got != want {
+			t.Errorf("%d bytes of a segment of 12 MiB take %d, want %d", asked, got, want)
+		}
+	}
 	p := NewPyTorch(Options{MaxSplit: 64 << 20})
 	addr, _ := p.Alloc(Request{Size: 100 << 20})
 	p.Free(addr)
@@ -140,6 +147,28 @@ func TestCapacity(t *testing.T) {
 	}
 	if _, ok := p.Alloc(Request{Size: 60 << 20}); ok {
 		t.Error("memory in pieces met a large request")
+	}
+}
+
+// What an expandable segment gives back is joined with what it never mapped, and
+// handed out once.
+func TestPagesGivenBack(t *testing.T) {
+	p := NewExpandable(Options{})
+	alloc := func() uint64 { addr, _ := p.Alloc(Request{Size: 20 << 20}); return addr }
+	first := alloc()
+	p.Free(alloc())
+	p.EmptyCache()
+	if got := p.Figures().Reserved; got != 20<<20 {
+		t.Errorf("%d reserved, want the first block's 20 MiB", got)
+	}
+	for i := range uint64(4) {
+		if addr := alloc(); addr != first+(i+1)*20<<20 {
+			t.Errorf("block %d lies %d MiB behind the first, want %d", i+1, (addr-first)>>20, (i+1)*20)
+		}
+	}
+	l := p.pools[poolKey{}]
+	if n := l.bare.Len(); n != 1 {
+		t.Errorf("%d parts that are not mapped, want 1", n)
 	}
 }
 

@@ -212,6 +212,23 @@ func TestTrim(t *testing.T) {
 	})
 }
 
+// A block that its holder dropped and that is not free yet is pending in what is
+// kept, and only then.
+func TestTrimKeepsStates(t *testing.T) {
+	p := newProgram()
+	p.event(snapshot.SegmentAlloc, p.next, 8<<20, 0, "")
+	a := p.alloc("a.py:1", 4096)
+	p.event(snapshot.FreeRequested, a, 4096, 0, "")
+	p.free(a)
+	h := New(p.s, p.d)
+	for to, want := range map[int]snapshot.BlockState{2: snapshot.Allocated, 3: snapshot.PendingFree} {
+		s, _ := Trim(p.s, []Window{{h, 0, to}})
+		if blocks := s.Devices[0].Segments[0].Blocks; len(blocks) != 1 || blocks[0].State != want {
+			t.Errorf("after %d events: %+v, want one block that is %v", to, blocks, want)
+		}
+	}
+}
+
 // Free bytes, holes and what is reserved agree with each other and, at the end,
 // with the segments.
 func TestFragmentation(t *testing.T) {
@@ -271,6 +288,10 @@ func TestDoubts(t *testing.T) {
 			p.d.Segments = []snapshot.Segment{{Addr: 1 << 20, Size: 1 << 20}}
 			p.free(p.alloc("a.py:1", 64))
 		}, "in no segment", 0},
+		"freed and active": {func(p *program) {
+			p.d.Segments = []snapshot.Segment{{Addr: 1 << 40, Size: 512, Blocks: []snapshot.Block{{Addr: 1 << 40, Size: 512, Requested: 64, State: snapshot.Allocated}}}}
+			p.free(p.alloc("a.py:1", 64))
+		}, "1 blocks are active in the segments, but the trace freed them", 0},
 		"cut": {func(p *program) {
 			p.d.Segments = []snapshot.Segment{{Addr: 1 << 40, Size: 1 << 20}}
 			p.alloc("a.py:1", 64)
@@ -315,6 +336,24 @@ func TestFailures(t *testing.T) {
 		}
 		if want == Exhaustion && f.Missing != 30<<20 {
 			t.Errorf("missing %d, want %d", f.Missing, 30<<20)
+		}
+	}
+}
+
+// What can be computed again is released first, the model last, and no more than
+// is needed.
+func TestRelease(t *testing.T) {
+	s := snapshot.New()
+	block := func(kind string, size uint64) Block { return Block{Asked: size, Size: size, Category: s.Intern(kind)} }
+	f := Failure{Verdict: Exhaustion, Live: []Block{block("parameter", 900), block("gradient", 20), block("activation", 10), block("activation", 5)}}
+	for missing, want := range map[uint64][]string{1: {"activation"}, 15: {"activation"}, 16: {"activation", "gradient"}, 36: {"activation", "gradient", "parameter"}, 5000: {"activation", "gradient", "parameter"}} {
+		f.Missing = missing
+		var got []string
+		for _, h := range f.Release(NewNames(s)) {
+			got = append(got, h.Kind)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d bytes missing: %v, want %v", missing, got, want)
 		}
 	}
 }

@@ -225,3 +225,27 @@ func TestLeaksOfWrappedRing(t *testing.T) {
 		t.Errorf("leaks %q, want leak.py:7 1000", got)
 	}
 }
+
+func TestGrows(t *testing.T) {
+	for name, c := range map[string]struct {
+		bytes []uint64
+		want  bool
+	}{
+		"every step":        {[]uint64{0, 1, 2, 3, 4, 5, 6, 7, 8}, true},
+		"every third step":  {[]uint64{0, 0, 0, 1, 1, 1, 2, 2, 2}, true},
+		"slower and slower": {[]uint64{0, 10, 20, 30, 40, 45, 50, 50, 50}, true},
+		"filled up":         {[]uint64{0, 5, 8, 9, 9, 9, 9, 9, 9}, false},
+		"one jump":          {[]uint64{0, 0, 0, 0, 0, 7, 7, 7, 7}, false},
+		"up and down":       {[]uint64{0, 5, 0, 5, 0, 5, 0, 5, 0}, false},
+		"flat":              {[]uint64{3, 3, 3, 3, 3, 3, 3, 3, 3}, false},
+		"too short to tell": {[]uint64{0, 1}, false},
+	} {
+		levels := make([]level, len(c.bytes))
+		for i, n := range c.bytes {
+			levels[i].bytes = n
+		}
+		if got := grows(levels); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
