@@ -394,6 +394,28 @@ func TestPeakHoldingsOfATrainingStep(t *testing.T) {
 	}
 }
 
+// From a moment on, what was before shows only in what was live then.
+func TestTimelineFromAMoment(t *testing.T) {
+	rt := newRuntime(t)
+	rt.RecordHistory(0)
+	s := rt.NewScope("a")
+	defer s.Close()
+	rt.Mark("before")
+	ebb.Empty(s, ebb.Shape{1000})
+	time.Sleep(20 * time.Millisecond)
+	from := time.Now()
+	time.Sleep(time.Millisecond)
+	rt.Mark("after")
+	ebb.Empty(s, ebb.Shape{5000})
+	is, marks := rt.Timeline(from, 5)
+	if len(is) != 5 || is[0].Live < 4000 || is[4].Live != 24000 || is[0].Time.Before(from) {
+		t.Errorf("%+v", is)
+	}
+	if len(marks) != 1 || marks[0].Text != "after" {
+		t.Errorf("marks %v", marks)
+	}
+}
+
 func TestTimeline(t *testing.T) {
 	rt := newRuntime(t)
 	if is, _ := rt.Timeline(time.Time{}, 10); is != nil {

@@ -289,9 +289,10 @@ func TestStateDict(t *testing.T) {
 		}
 	}
 
-	bad := opt.StateDict()
+	bad, negative := opt.StateDict(), opt.StateDict()
 	bad.Groups = bad.Groups[:1]
-	wrong := []optim.StateDict{bad, {State: map[int]map[string]*ebb.Tensor{7: {"momentum_buffer": params[0]}}, Groups: d.Groups},
+	negative.Groups[0].LR = -1
+	wrong := []optim.StateDict{bad, negative, {State: map[int]map[string]*ebb.Tensor{7: {"momentum_buffer": params[0]}}, Groups: d.Groups},
 		{State: map[int]map[string]*ebb.Tensor{0: {"exp_avg": params[0]}}, Groups: d.Groups},
 		{State: map[int]map[string]*ebb.Tensor{0: {"momentum_buffer": params[1]}}, Groups: d.Groups},
 		{State: map[int]map[string]*ebb.Tensor{0: {"momentum_buffer": nil}}, Groups: d.Groups}}

@@ -317,6 +317,44 @@ func TestMemView(t *testing.T) {
 	}
 }
 
+// A question that makes sense for one device alone asks for it where there are
+// traces of several.
+func TestMemOfSeveralDevices(t *testing.T) {
+	s := snapshot.New()
+	for _, index := range []int{0, 1} {
+		s.Device(index).Trace.Append(snapshot.Event{Addr: 512, Size: uint64(index + 1), Class: s.ClassOf(snapshot.Class{Action: snapshot.Alloc})})
+	}
+	var b bytes.Buffer
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := file(t, "two.pickle", b.Bytes())
+	if status, _, errs := mem(t, "at", path, "--event", "1"); status != 2 || !strings.Contains(errs, "traces of several devices; say --device") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if r := answer[memAt](t, 0, "at", path, "--event", "1", "--device", "1"); len(r.Devices) != 1 || r.Devices[0].Live != 2 {
+		t.Errorf("%+v", r)
+	}
+	if r := answer[memAt](t, 0, "at", path, "--peak"); len(r.Devices) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestShortened(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		width      int
+		head, tail string
+	}{{"häuser", 6, "häuser", "häuser"}, {"häuser", 4, "häu…", "…ser"}, {"häuser", 1, "…", "…"}, {"häuser", 0, "", ""}, {"häuser", -3, "", ""}, {"", 0, "", ""}} {
+		if got := head(c.text, c.width); got != c.head {
+			t.Errorf("head(%q, %d) is %q", c.text, c.width, got)
+		}
+		if got := tail(c.text, c.width); got != c.tail {
+			t.Errorf("tail(%q, %d) is %q", c.text, c.width, got)
+		}
+	}
+}
+
 func TestMemStatuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good := trainingFile(t, snapshottest.Training{Events: 100, Layers: 1})

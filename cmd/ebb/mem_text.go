@@ -46,12 +46,26 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }
 // tail shortens text to a number of characters and keeps its end, where a path
 // has what matters.
 func tail(s string, width int) string {
-	n := utf8.RuneCountInString(s)
-	if n <= width {
-		return s
-	}
 	runes := []rune(s)
-	return "…" + string(runes[n-width+1:])
+	switch {
+	case len(runes) <= width:
+		return s
+	case width < 1:
+		return ""
+	}
+	return "…" + string(runes[len(runes)-width+1:])
+}
+
+// head shortens text to a number of characters and keeps its beginning.
+func head(s string, width int) string {
+	runes := []rune(s)
+	switch {
+	case len(runes) <= width:
+		return s
+	case width < 1:
+		return ""
+	}
+	return string(runes[:width-1]) + "…"
 }
 
 // printJSON prints a value as JSON without a character that a terminal obeys.

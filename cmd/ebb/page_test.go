@@ -82,3 +82,14 @@ func TestCurve(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// So do accuracies, of which the last is always there.
+func TestCurveOfVeryManyEvaluations(t *testing.T) {
+	c := new(curve)
+	for i := range 10 * most {
+		c.evaluated(i+1, float64(i))
+		if n := len(c.evaluations); n >= most || c.evaluations[n-1].steps != i+1 {
+			t.Fatalf("%d evaluations after %d, the last after %d steps", n, i+1, c.evaluations[n-1].steps)
+		}
+	}
+}

@@ -224,15 +224,3 @@ func thousands(x float64) string {
 	}
 	return fmt.Sprintf("%.0f", x) + unit
 }
-
-// head shortens text to a number of characters and keeps its beginning.
-func head(s string, width int) string {
-	runes := []rune(s)
-	switch {
-	case len(runes) <= width:
-		return s
-	case width < 1:
-		return ""
-	}
-	return string(runes[:width-1]) + "…"
-}

@@ -3,11 +3,13 @@ package memview
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -239,4 +241,28 @@ func TestPoorSnapshots(t *testing.T) {
 	if !bytes.Contains(page, []byte(`"devices":[]`)) {
 		t.Error("a page of nothing has devices")
 	}
+}
+
+// Where time goes backward in a trace, it stands still in the page.
+func TestTimesNeverGoBack(t *testing.T) {
+	s := snapshot.New()
+	d := s.Device(0)
+	for i, us := range []int64{100, 50, 200} {
+		d.Trace.Append(snapshot.Event{Addr: uint64(i), Size: 1, Time: us, Class: s.ClassOf(snapshot.Class{Action: snapshot.Alloc})})
+	}
+	m, data := newEncoder(timeline.NewNames(s)).device(Window{timeline.New(s, d), 0, 3})
+	for _, c := range m.Columns {
+		if c.Name != "times" {
+			continue
+		}
+		var got []uint32
+		for i := range c.Length {
+			got = append(got, binary.LittleEndian.Uint32(data[c.Offset+4*i:]))
+		}
+		if want := []uint32{0, 0, 100}; !slices.Equal(got, want) {
+			t.Errorf("microseconds between events %v, want %v", got, want)
+		}
+		return
+	}
+	t.Error("no times")
 }
