@@ -27,6 +27,7 @@ package datasets
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/data"
@@ -111,7 +112,7 @@ func open(ctx context.Context, s *source, store *ebb.Store, split Split, t trans
 	}()
 	defer ebb.Catch(&err)
 	if split != Train && split != Test {
-		panic(&ebb.Error{Kind: ebb.ErrValue, Op: s.name, Given: "neither Train nor Test"})
+		panic(&ebb.Error{Kind: ebb.ErrValue, Op: s.name, Given: fmt.Sprintf("split %d", split), Advice: "give Train or Test"})
 	}
 	var o options
 	for _, f := range opts {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -55,6 +56,9 @@ func (p *program) command() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := s.checkTargets(); err != nil {
 				return err
+			}
+			if c.Flags().Changed("data") && s.data == "" {
+				return errors.New("--data names no folder; without the flag the files are fetched") // it is not what an empty variable asks for
 			}
 			ctx, release := withSignals(context.Background())
 			defer release()
