@@ -278,6 +278,19 @@ func TestListenInAnOpenFolder(t *testing.T) {
 	}
 }
 
+// The system's word for a path that is too long is "invalid argument".
+func TestListenInADeepFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the limit is another")
+	}
+	t.Setenv("XDG_RUNTIME_DIR", filepath.Join(t.TempDir(), strings.Repeat("x", 120)))
+	rt := ebb.NewRuntime()
+	defer rt.Close()
+	if _, err := memory.Listen(rt); err == nil || !strings.Contains(err.Error(), "a shorter folder") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestListenByEnvironment(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("EBB_MEMORY", "listen")

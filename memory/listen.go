@@ -52,6 +52,9 @@ func Listen(rt *ebb.Runtime) (*Listener, error) {
 	return s, nil
 }
 
+// longestSocket is how long the path of a socket can be, less on some systems.
+const longestSocket = 103
+
 // open makes the socket, in the place of what a process that had this number
 // before may have left.
 func open(path string) (net.Listener, error) {
@@ -62,6 +65,9 @@ func open(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
+		if len(path) > longestSocket {
+			err = fmt.Errorf("memory: the socket's path %s has %d bytes, and systems take some %d: set XDG_RUNTIME_DIR to a shorter folder: %w", path, len(path), longestSocket, err)
+		}
 		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
