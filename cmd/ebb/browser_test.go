@@ -34,7 +34,7 @@ func TestBrowser(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "p.html")
 	s := linear.defaults
-	s.epochs = 100 // so that training is what most of the time goes to
+	s.epochs = 3000 // so that training is what most of the time goes to
 	s.html = file
 	if err := newJob(linear, s, io.Discard).do(context.Background()); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestBrowser(t *testing.T) {
 	for i, want := range []string{"RssAnon of the process", "parameter", "RssAnon of the process", "loss"} {
 		at := "document.querySelectorAll('svg')[" + string(rune('0'+i)) + "]"
 		number(at + ".scrollIntoView({block: 'center'}), 0")
-		x := number(at + ".getBoundingClientRect().left + " + at + ".getBoundingClientRect().width * 0.12")
+		x := number(at + ".getBoundingClientRect().left + " + at + ".getBoundingClientRect().width * 0.3") // while it trains
 		y := number(at + ".getBoundingClientRect().top + " + at + ".getBoundingClientRect().height * 0.7")
 		if err := chromedp.Do(ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y)); err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestBrowser(t *testing.T) {
 		return head
 	}
 	was := press("ArrowRight")
-	if next := press("ArrowRight"); !strings.HasPrefix(next, "step ") || next == was {
+	if next := press("ArrowRight"); !strings.HasPrefix(next, "step") || next == was {
 		t.Errorf("right arrow: from %q to %q", was, next)
 	}
 	if back := press("ArrowLeft"); back != was {
