@@ -45,7 +45,7 @@ type sgdStep[T float] struct {
 
 func sgd[T float](param, grad cpu.Array, momentum *cpu.Array, opt SGDOptions) {
 	s := sgdStep[T]{T(-opt.LR), T(opt.Momentum), T(1 - opt.Dampening), T(opt.WeightDecay), opt, kernelsOf[T]()}
-	if n := param.Len(); n <= taskElements && param.Contiguous() && grad.Contiguous() && (momentum == nil || momentum.Contiguous()) {
+	if n := param.Len(); n <= runElements && param.Contiguous() && grad.Contiguous() && (momentum == nil || momentum.Contiguous()) {
 		r := run{n: n, step: [3]int{1, 1, 1}}
 		var m unsafe.Pointer
 		if momentum != nil {

@@ -17,6 +17,10 @@ import (
 // 1.5 ns.
 const taskElements = 1 << 17
 
+// runElements is how many a task of updates that do not sum covers: gradients lie
+// in the caches of the cores that computed them, which is worth two cores early.
+const runElements = 1 << 15
+
 type float interface{ float32 | float64 }
 
 func elem[T float](p unsafe.Pointer, i int) *T {
@@ -43,10 +47,10 @@ func eachRun(arrays []cpu.Array, f func(r run)) {
 		flat = flat && a.Contiguous()
 	}
 	if flat {
-		cpu.Parallel((n+taskElements-1)/taskElements, func(i int) {
-			r := run{n: min(taskElements, n-i*taskElements)}
+		cpu.Parallel((n+runElements-1)/runElements, func(i int) {
+			r := run{n: min(runElements, n-i*runElements)}
 			for k := range arrays {
-				r.start[k], r.step[k] = i*taskElements, 1
+				r.start[k], r.step[k] = i*runElements, 1
 			}
 			f(r)
 		})
