@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/ebb-ml/ebb"
@@ -38,6 +39,9 @@ type told struct {
 
 // runProgram is this command as one of the programs.
 func runProgram(name string, args []string, out io.Writer) (err error) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(20) // as ebb train does
+	}
 	var t told
 	switch {
 	case name == "linear" && len(args) == 0:
