@@ -84,7 +84,7 @@ func tile(l level, e element, rows int, how reading) {
 	JNE(LabelRef("ragged"))
 	t.loop("whole", 2, false) // a masked load costs the units that multiply an instruction more
 	JMP(LabelRef("summed"))
-	t.loop("ragged", 2, true)
+	t.loop("ragged", 2, true) // the last columns only: not worth taking several steps a turn
 	JMP(LabelRef("summed"))
 	t.loop("narrow", 1, true)
 
@@ -142,7 +142,7 @@ const unroll = 4
 func (t *tileKernel) loop(label string, halves int, masked bool) {
 	Label(label)
 	k := param("k")
-	if t.how.columns || t.how.rows {
+	if (t.how.columns || t.how.rows) && (halves == 1 || !masked) {
 		SHRQ(U8(2), k)
 		JZ(LabelRef(label + "Rest"))
 		t.turn(label+"Turn", k, unroll, halves, masked)
