@@ -18,11 +18,20 @@ func NumThreads() int { return cpu.NumThreads() }
 // CPULevel returns the level of kernels in use, "generic", "avx2", "avx512" or
 // "neon": the processor's best, or what the environment variable EBB_CPU asks
 // for. If it asks for an unknown level, or one the processor lacks, that is an
-// ErrValue error, and "generic" is in use.
+// ErrValue error, of CPULevel and of every store and scope that is opened under a
+// runtime.
 func CPULevel() (string, error) {
-	l, err := cpu.Level()
-	if err != nil {
-		return l.String(), &Error{Kind: ErrValue, Op: "EBB_CPU", Given: err.Error(), Advice: "unset EBB_CPU for the processor's best"}
+	l, _ := cpu.Level()
+	if e := levelError(); e != nil {
+		return l.String(), e
 	}
 	return l.String(), nil
+}
+
+// levelError returns the error of an EBB_CPU that cannot be had, or nil.
+func levelError() *Error {
+	if _, err := cpu.Level(); err != nil {
+		return &Error{Kind: ErrValue, Op: "processor level", Given: err.Error(), Advice: "unset EBB_CPU for the processor's best"}
+	}
+	return nil
 }

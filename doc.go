@@ -55,7 +55,8 @@
 // # Environment
 //
 //	EBB_CPU=generic|avx2|avx512|neon  uses kernels of this level; an unknown or
-//	                                  unsupported one is an error of [CPULevel]
+//	                                  unsupported one is an error when a
+//	                                  runtime's first store or scope is opened
 //
 // Tags: noasm builds without assembly; invariants puts guard pages around
 // tensor memory, poisons what is freed and checks it. Under the race detector

@@ -223,7 +223,8 @@ func (co *core) newScope(parent *owner, up any, name string, mode []Mode, at *si
 }
 
 // open makes an owner below parent (nil: the runtime). A closed parent is a
-// panic with ErrClosed, a closed runtime with ErrRuntime.
+// panic with ErrClosed, a closed runtime with ErrRuntime, a processor level that
+// cannot be had with ErrValue.
 func (co *core) open(parent *owner, name string, store bool, at *site.Stack) *owner {
 	co.mu.Lock()
 	var e *Error
@@ -232,6 +233,8 @@ func (co *core) open(parent *owner, name string, store bool, at *site.Stack) *ow
 		e = co.closedError("")
 	case parent != nil && parent.closed:
 		e = parent.closedError("")
+	case parent == nil:
+		e = levelError()
 	}
 	if e != nil {
 		co.mu.Unlock()
