@@ -33,7 +33,8 @@ type kernel struct {
 }
 
 const (
-	vectorTask   = 1 << 17 // loops in assembly, up to 0.3 ns an element
+	vectorTask   = 1 << 17 // loops in assembly, about 0.1 ns an element
+	longTask     = 1 << 15 // functions in assembly, 0.3 to 1 ns
 	goTask       = 1 << 15 // loops in Go, about 1 ns
 	functionTask = 1 << 12 // functions of package math, about 10 ns
 )
@@ -43,6 +44,9 @@ const (
 func inGo(l loop) kernel { return kernel{loop: l, least: goTask} }
 
 func inVectors(l loop) kernel { return kernel{loop: l, least: vectorTask} }
+
+// functionInVectors makes one of an exponential or its like in assembly.
+func functionInVectors(l loop) kernel { return kernel{loop: l, least: longTask} }
 
 // kernels are the loops of one processor level: its own, and those in Go where
 // it has none.

@@ -59,7 +59,7 @@ func avx2(k *kernels) {
 		Exp: expAVX2, Expm1: expm1AVX2, Log: logAVX2, Log1p: log1pAVX2, Sigmoid: sigmoidAVX2, Tanh: tanhAVX2, Erf: erfAVX2,
 		Sin: reduced(sinAVX2, math.Sin), Cos: reduced(cosAVX2, math.Cos),
 	} {
-		k.unary[f32][op] = inVectors(l)
+		k.unary[f32][op] = functionInVectors(l)
 	}
 
 	for p, l := range map[*kernel]loop{
@@ -124,7 +124,7 @@ func avx512(k *kernels) {
 		Exp: expAVX512, Expm1: expm1AVX512, Log: logAVX512, Log1p: log1pAVX512, Sigmoid: sigmoidAVX512,
 		Tanh: tanhAVX512, Erf: erfAVX512, Sin: reduced(sinAVX512, math.Sin), Cos: reduced(cosAVX512, math.Cos),
 	} {
-		k.unary[f32][op] = inVectors(l)
+		k.unary[f32][op] = functionInVectors(l)
 	}
 
 	for p, l := range map[*kernel]loop{

@@ -24,7 +24,7 @@ func accelerate(k *kernels, _ cpu.SIMD) {
 	k.right[f32][Sub] = inVectors(withRest(subRightNEON, numbered(sub[float32])))
 	k.right[f32][Mul] = inVectors(withRest(mulRightNEON, numbered(mul[float32])))
 	k.right[f32][Div] = inVectors(withRest(divRightNEON, numbered(div[float32])))
-	k.unary[f32][Exp] = inVectors(padded(expNEON))
+	k.unary[f32][Exp] = functionInVectors(padded(expNEON))
 }
 
 // withRest computes the elements that are less than a vector in Go, which gives

@@ -16,9 +16,9 @@ func (l line[T]) vectors() bool {
 	return inUse != nil && inUse.expSum != nil && unsafe.Sizeof(T(0)) == 4 && l.step == 4
 }
 
-// vectorTask is how many elements of such lines a task has at least: some 20
+// vectorTask is how many elements of such lines a task has at least: some 15
 // microseconds.
-const vectorTask = 1 << 16
+const vectorTask = 1 << 15
 
 // lineTask is how many elements of lines along dim a task has at least.
 func lineTask(dim int, operands ...cpu.Array) int {
