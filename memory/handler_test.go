@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"expvar"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ebb-ml/ebb"
 	"github.com/ebb-ml/ebb/internal/snapshot/snapshottest"
@@ -151,8 +153,9 @@ func TestVar(t *testing.T) {
 	defer rt.Close()
 	s := rt.NewScope("batch")
 	ebb.Ones(s, ebb.Shape{10})
-	expvar.Publish(t.Name(), memory.Var(rt))
-	if got := decode[memory.Status](t, []byte(expvar.Get(t.Name()).String())); got.Live != 40 || got.History.On {
+	name := fmt.Sprint(t.Name(), time.Now().UnixNano()) // published for good
+	expvar.Publish(name, memory.Var(rt))
+	if got := decode[memory.Status](t, []byte(expvar.Get(name).String())); got.Live != 40 || got.History.On {
 		t.Errorf("%+v", got)
 	}
 	s.Close()
