@@ -49,6 +49,18 @@ var level, levelErr = chooseLevel(os.Getenv("EBB_CPU"), supportedLevels())
 // and a *LevelError. A build with tag noasm has Generic only.
 func Level() (SIMD, error) { return level, levelErr }
 
+// Best returns the last of the sets of kernels, which are in the order of their
+// levels, that Level allows, or the zero set. An EBB_CPU that cannot be had is
+// reported when a runtime's first store or scope is opened.
+func Best[S any](sets []S, levelOf func(S) SIMD) (best S) {
+	for _, s := range sets {
+		if levelOf(s) <= level {
+			best = s
+		}
+	}
+	return best
+}
+
 // supportedLevels lists what this processor and build can run, worst first.
 func supportedLevels() []SIMD {
 	levels := []SIMD{Generic}

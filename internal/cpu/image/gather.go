@@ -80,15 +80,7 @@ type lookupKernel struct {
 }
 
 // inUse is that of the processor's level, nil if there is none but goLookup.
-var inUse = func() (best lookupFunc) {
-	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
-	for _, k := range lookups() {
-		if k.level <= level {
-			best = k.run
-		}
-	}
-	return best
-}()
+var inUse = cpu.Best(lookups(), func(k lookupKernel) cpu.SIMD { return k.level }).run
 
 // goLookup sets dst[i] to t[src[i]], eight at a time. Eight zeros, the background
 // of digits and drawings, are a copy.

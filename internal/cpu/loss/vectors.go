@@ -21,16 +21,7 @@ type vectors struct {
 
 // inUse are the loops of the processor's level, nil if there are none but
 // those in Go.
-var inUse = func() *vectors {
-	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
-	var best *vectors
-	for _, v := range vectorSets() {
-		if v.level <= level {
-			best = v
-		}
-	}
-	return best
-}()
+var inUse = cpu.Best(vectorSets(), func(v *vectors) cpu.SIMD { return v.level })
 
 // longRun is the most elements that go to a loop in assembly at once, which
 // cannot be interrupted: some ten microseconds.

@@ -23,21 +23,11 @@ type kernels[T float] struct {
 }
 
 var (
-	kernels32 = pick(kernelSets32())
-	kernels64 = pick(kernelSets64())
+	kernels32 = cpu.Best(kernelSets32(), (*kernels[float32]).levelOf)
+	kernels64 = cpu.Best(kernelSets64(), (*kernels[float64]).levelOf)
 )
 
-// pick returns the last of sets that the level allows. sets are ordered.
-func pick[T float](sets []*kernels[T]) *kernels[T] {
-	level, _ := cpu.Level() // an unusable EBB_CPU is reported by the runtime
-	best := sets[0]
-	for _, s := range sets {
-		if s.level <= level {
-			best = s
-		}
-	}
-	return best
-}
+func (k *kernels[T]) levelOf() cpu.SIMD { return k.level }
 
 // kernelsOf returns the kernels in use for the dtype.
 func kernelsOf[T float]() *kernels[T] {
